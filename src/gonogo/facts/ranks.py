@@ -1,0 +1,373 @@
+"""What the framework's processes did, alike for collectives and training: joined, failed, ended."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from gonogo.documents.records import Record, StepLog
+from gonogo.facts.fields import by_node, items, number, records, silence, text, texts, whole
+from gonogo.facts.ports import Probe, probe_of
+from gonogo.kernel import Lost, PerNode
+from gonogo.model import Evidence, Subject, node
+
+T = TypeVar("T")
+
+_SOURCE = re.compile(r"\[(?:enforce fail at )?[\w/.-]*/([\w-]+\.\w+:\d+)\]")
+
+KINDS = ("init", "at", "op", "step", "parameters", "reproduction", "summary", "cut", "unsupported", "error", "exit")
+"""Records that a process writes, or its agent about it."""
+
+MOST_RANKS = 128
+"""Of one node; a record that tells more is wrong."""
+OF_RANK = "of_rank"
+"""The field that tells the records of one node's ranks apart, where it has several."""
+
+
+def spelled(name: str, number: int | None) -> str:
+    """A rank by its node: node1, or node1 rank 3 where the node has several."""
+    return name if number is None else f"{name} rank {number}"
+
+
+def node_of(rank: str) -> str:
+    """The node of a rank that is spelled so."""
+    return rank.partition(" rank ")[0]
+
+
+def subject_of(name: str, number: int | None) -> Subject:
+    """A rank stands for its node, unless the node has several: rank/node1/3."""
+    return node(name) if number is None else Subject("rank", f"{name}/{number}")
+
+
+def said(subject: Subject) -> str:
+    """The subject as its rank is spelled."""
+    name, _, number = subject.name.partition("/")
+    return f"{name} rank {number}" if subject.kind == "rank" and number else subject.name
+
+
+def home(subject: Subject) -> Subject:
+    """The node of a rank; any other subject is its own."""
+    name, _, number = subject.name.partition("/")
+    return node(name) if subject.kind == "rank" and number else subject
+
+
+def writer_of(record: Record) -> str:
+    """Whose record it is, as ranks are spelled."""
+    return spelled(record.node, whole(record, OF_RANK))
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """A process joined its group; `rank` and the like are what it was told, and may not be what it should be."""
+
+    rank: int
+    world_size: int
+    local_rank: int | None
+    backend: str
+    seconds: float | None
+    address: str
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The framework's own words on what went wrong; `at_seconds` is since 1970 by the node's clock."""
+
+    phase: str  # start, import, store, init, op …
+    op: str
+    size_bytes: int | None
+    type: str
+    text: str
+    missing: tuple[str, ...]  # ranks that never came, as they are spelled
+    at_seconds: float
+    record: Record
+
+    @property
+    def reason(self) -> str:
+        """The first line of its text, with the file but not the folder of the C++ source that it names."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        return _SOURCE.sub(r"[\1]", lines[0])[:300].rstrip(". ") if lines else self.type
+
+    @property
+    def where(self) -> str:
+        """What failed, such as `all_reduce of 1 MiB`."""
+        return spell_place(self.phase, self.op, self.size_bytes)
+
+    @property
+    def evidence(self) -> Evidence:
+        """Its record."""
+        return self.record.evidence(f"{writer_of(self.record)} failed in {self.where}: {self.reason}")
+
+
+_ENDED = {
+    "deadline": "was ended when its time was up",
+    "lost": "was ended some seconds after a node of its group was lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How the process ended; `at_seconds` is since 1970 by the node's clock."""
+
+    code: int | None
+    signal: int | None
+    reason: str  # "deadline", "lost" or "stopped": killed by gonogo; "not started"; "" where it ended without us
+    oom_kills: int  # of its cgroup, while it ran
+    output: str  # the end of what it printed
+    at_seconds: float
+    record: Record
+
+    @property
+    def killed_by(self) -> int | None:
+        """The signal that somebody else sent; a shell tells it as 128 + its number."""
+        if self.reason:
+            return None
+        return self.signal or (self.code - 128 if self.code and 128 < self.code < 160 else None)
+
+    @property
+    def said(self) -> str:
+        """How it ended, to follow `it `."""
+        if self.reason == "not started":
+            return "could not be started"
+        if self.reason:
+            return _ENDED.get(self.reason, "was ended with its agent's step")
+        if self.killed_by:
+            return f"was killed by {spell_signal(self.killed_by)}"
+        return f"ended with code {self.code}"
+
+    def evidence(self, name: str) -> Evidence:
+        """Its record."""
+        last = self.output.strip().splitlines()[-1:] if self.code and not self.reason else []
+        return self.record.evidence(f"{name} {self.said}{f'; its last words: {last[0][:200]}' if last else ''}")
+
+
+def spell_signal(number: int) -> str:
+    """9 -> signal 9 (SIGKILL)."""
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """One process of a step; everything is None until it came that far."""
+
+    name: str  # as it is spelled: its node, and its number if that node has several
+    init: Init | None = None
+    at: str = ""  # what it was about to do when it was last heard of, such as `all_reduce of 1 MiB`
+    failure: Failure | None = None
+    exit: Exit | None = None
+    number: int | None = None  # of its node's, if that has several
+
+    @property
+    def node(self) -> str:
+        """The name of its node."""
+        return node_of(self.name)
+
+    @property
+    def local(self) -> str:
+        """What to call it on its node, to follow `the` or begin a sentence: the rank, rank 3."""
+        return "the rank" if self.number is None else f"rank {self.number}"
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ended by itself and well."""
+        return self.exit is not None and self.exit.code == 0 and not self.exit.reason and self.failure is None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Which nodes were to take part, with so many ranks each, and which were left out and why."""
+
+    members: tuple[str, ...]
+    left_out: Mapping[str, str]
+    record: Record | None
+    ranks_per_node: int = 1
+
+    @property
+    def ranks(self) -> tuple[str, ...]:
+        """All ranks as they are spelled, in rank order."""
+        each = self.ranks_per_node
+        if each == 1:
+            return self.members
+        return tuple(spelled(n, i * each + local) for i, n in enumerate(self.members) for local in range(each))
+
+    def numbers(self, name: str) -> tuple[int | None, ...]:
+        """The numbers of a member's ranks; one alone needs none."""
+        each = self.ranks_per_node
+        if each == 1:
+            return (None,)
+        first = self.members.index(name) * each
+        return tuple(range(first, first + each))
+
+    def is_place(self, rank: Rank) -> bool:
+        """Whether a rank that joined was told the number of ranks and, where its node has several, which it is."""
+        init = rank.init
+        right = init is not None and init.world_size == len(self.ranks)
+        if init is None or not right or self.ranks_per_node == 1:
+            return right
+        return (init.rank, init.local_rank) == (rank.number, self.numbers(rank.node).index(rank.number))
+
+
+def group_of(log: StepLog, step: str) -> Group | None:
+    """The largest group that a coordinator made; a node that nobody could reach may have made one of its own."""
+    told = list(records(log, step, "group"))
+    if not told:
+        return None
+    best = max(told, key=lambda r: len(texts(r, "members")))  # of equals the first
+    members = texts(best, "members")
+    out: dict[str, str] = {}
+    for record in (best, *told):
+        for entry in items(record, "left_out"):
+            if isinstance(entry, dict) and text(entry, "peer") not in members:
+                out.setdefault(text(entry, "peer"), text(entry, "reason"))
+    return Group(members, out, best, max(1, min(whole(best, "ranks_per_node") or 1, MOST_RANKS)))
+
+
+def _init(record: Record) -> Init:
+    rank, size = whole(record, "rank"), whole(record, "world_size")
+    return Init(
+        -1 if rank is None else rank,
+        size or 0,
+        whole(record, "local_rank"),
+        text(record, "backend"),
+        number(record, "seconds"),
+        text(record, "interface_address"),
+        record,
+    )
+
+
+def _failure(record: Record) -> Failure:
+    return Failure(
+        text(record, "phase"),
+        text(record, "op"),
+        whole(record, "bytes"),
+        text(record, "type"),
+        text(record, "text"),
+        texts(record, "missing"),
+        number(record, "t") or 0.0,
+        record,
+    )
+
+
+def _exit(record: Record) -> Exit:
+    return Exit(
+        whole(record, "code"),
+        whole(record, "signal"),
+        text(record, "reason"),
+        whole(record, "oom_kills") or 0,
+        text(record, "output"),
+        number(record, "t") or 0.0,
+        record,
+    )
+
+
+def _at(record: Record) -> str:
+    index = whole(record, "index")
+    place = spell_place(text(record, "phase"), text(record, "op"), whole(record, "bytes"))
+    if index is None:
+        return place
+    return f"step {index}" if place == "step" else f"{place} of step {index}"
+
+
+def spell_place(phase: str, op: str = "", size: int | None = None) -> str:
+    """Where a process was, to follow `in `: all_reduce of 1 MiB, the rendezvous …"""
+    if op:
+        return f"{op} of {spell_bytes(size)}" if size else op
+    words = {"store": "the rendezvous", "init": "the init of its process group", "start": "its start", "": "its start"}
+    return words.get(phase, phase)
+
+
+def spell_bytes(size: int) -> str:
+    """1024 -> 1 KiB, 1000 -> 1000 bytes."""
+    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 1 << shift and size % (1 << shift) == 0:
+            return f"{size >> shift} {unit}"
+    return f"{size} bytes"
+
+
+def rank_of(name: str, number: int | None, told: list[Record]) -> Rank | None:
+    """What a rank's records of a step say of its process, or None where it never started."""
+    if not any(r.kind in ("init", "at", "error", "exit", "op", "step") for r in told):
+        return None
+    last = {r.kind: r for r in told}
+    first_error = next((r for r in told if r.kind == "error"), None)
+    return Rank(
+        spelled(name, number),
+        _init(last["init"]) if "init" in last else None,
+        _at(last["at"]) if "at" in last else "",
+        _failure(first_error) if first_error else None,
+        _exit(last["exit"]) if "exit" in last else None,
+        number,
+    )
+
+
+def ranks_of(
+    log: StepLog, step: str, group: Group | None, make: Callable[[Rank, list[Record]], T]
+) -> dict[Subject, T | Lost]:
+    """Expected rank -> what is made of its process and its records, or why it has no process in the group.
+
+    A rank stands for its node, unless that has several; a node that was left out has none that could be numbered.
+    Nodes that could not reach the others may have made a group of their own: what it did proves nothing of the whole.
+    """
+    told = by_node(log, step, *KINDS)
+    found: dict[Subject, T | Lost] = {}
+    for name in log.nodes:
+        outside = group is not None and name not in group.members
+        for which in _numbers(group, name, told[name]):
+            mine = [r for r in told[name] if which is None or whole(r, OF_RANK) == which]
+            rank = None if outside else rank_of(name, which, mine)
+            why = Lost(_why_absent(log, group, step, name, spelled(name, which)))
+            found[subject_of(name, which)] = make(rank, mine) if rank else why
+    return found
+
+
+def _numbers(group: Group | None, name: str, told: list[Record]) -> tuple[int | None, ...]:
+    """The numbers of a node's ranks: by its group, or by its records where no group is told."""
+    if group is not None:
+        return group.numbers(name) if name in group.members else (None,)
+    return tuple(sorted({n for r in told if (n := whole(r, OF_RANK)) is not None})[:MOST_RANKS]) or (None,)
+
+
+def _why_absent(log: StepLog, group: Group | None, step: str, name: str, rank: str) -> str:
+    if group and name in group.left_out:
+        return f"{name} was left out of {step}: {group.left_out[name]}."
+    own = [texts(r, "members") for r in records(log, step, "group") if name in texts(r, "members")]
+    if group and own and name not in group.members:
+        size = max(len(members) for members in own)
+        return f"{name} ran {step} in another group of {size}, apart from the group of {len(group.members)}."
+    if log.ended.get(name):
+        return silence(log, name, "")
+    if group and name not in group.members:
+        return f"{name} was left out of {step}, and nobody said why."
+    return f"{rank} started no process for {step}." if group else f"No process group was made for {step}."
+
+
+def why_none(ranks: PerNode[T], what: str) -> str:
+    """One sentence for a fact about all ranks that can't be had, for the reason that most of them give."""
+    reasons = [lost.reason for lost in ranks.lost.values()]
+    if not ranks.present:
+        return f"{what} was not measured: {max(reasons, key=reasons.count)}" if reasons else f"{what} was not measured."
+    return f"{what} was not measured: not every rank of the group completed it."
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """How agents stood when the step was over, and what survivors saw of each other once something had gone wrong."""
+
+    ended: Mapping[str, str]  # node -> "", or how its agent ended
+    probes: tuple[Probe, ...] = ()
+    last: Mapping[str, Record] = field(default_factory=dict)  # node -> the last record that it wrote
+    exits: Mapping[str, Record] = field(default_factory=dict)  # node -> the launcher's word on its agent's end
+
+
+def aftermath(log: StepLog) -> Aftermath:
+    """Out of a step's records."""
+    probes = (probe_of(text(r, "node"), r) for r in records(log, "ports", "probe") if r.get("after"))
+    last = {text(r, "node"): r for r in log.records if text(r, "node") in log.nodes}
+    exits = {text(r, "of"): r for r in records(log, "fabric", "exit")}
+    return Aftermath(log.ended, tuple(p for p in probes if p), last, exits)
