@@ -1,0 +1,1 @@
+"""Which pairs of nodes to measure, and what the measurements say of nodes, links and directions: pure functions."""
