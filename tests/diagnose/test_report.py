@@ -1,0 +1,65 @@
+"""What a report says besides root causes: what was not seen, and of what kind an unexplained line is."""
+
+from pathlib import Path
+
+import pytest
+
+from gonogo import registry
+from gonogo.diagnose import diagnose
+from gonogo.model import Report, Verdict
+
+SOCKETS = "w{0}:5:5 [0] NCCL INFO Using network Socket\n"
+VIA = "w{0}:5:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n"
+DONE = "step 30 loss 8.77\n"
+NODES = '{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"}, "status": {"allocatable": {}}}'
+
+
+def diagnosed(folder: Path, **files: str) -> Report:
+    for name, text in files.items():
+        (folder / f"{name}.txt").write_text(text)
+    return diagnose(folder, registry=registry.load_causes_of("gonogo.facts.events"))
+
+
+def unseen(report: Report) -> list[str]:
+    return [claim.text for claim in report.coverage.not_proven]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"w0": SOCKETS.format(0) + VIA.format(0) + DONE}, True),
+        ({"w0": SOCKETS.format(0) + DONE, "w1": SOCKETS.format(1) + DONE}, True),
+        ({"w0": SOCKETS.format(0) + DONE}, False),  # one node: nothing goes between nodes
+        ({"w0": SOCKETS.format(0) + VIA.format(0) + DONE, "nodes": NODES}, False),
+    ],
+)
+def test_nobody_said_whether_sockets_are_the_right_fabric(files: dict[str, str], said: bool, tmp_path: Path) -> None:
+    report = diagnosed(tmp_path, **files)
+    assert report.verdict is Verdict.NOTHING_FOUND and ("the right fabric" in unseen(report)) is said
+
+
+def test_a_line_of_no_known_kind_that_leaves_it_open_is_shown(tmp_path: Path) -> None:
+    report = diagnosed(tmp_path, log="all is well\nERROR the flux capacitor has no charge\n")
+    (finding,) = report.findings
+    assert report.verdict is Verdict.DIAGNOSE_UNDECIDED and finding.evidence[0].line == 2
+    assert "log.txt:2: ERROR the flux capacitor" in finding.message
+
+
+@pytest.mark.parametrize(
+    "text, lines, verdict",
+    [
+        ("", 0, Verdict.DIAGNOSE_UNDECIDED),
+        ("step 1", 1, Verdict.NOTHING_FOUND),
+        ("step 1\n", 1, Verdict.NOTHING_FOUND),
+        (
+            'step 1\n{"kind": "Pod", "metadata": {"name": "a"}, "status": {"phase": "Running"}}',
+            2,
+            Verdict.NOTHING_FOUND,
+        ),
+    ],
+)
+def test_a_last_line_without_its_end_was_read_too(text: str, lines: int, verdict: Verdict, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(text)
+    report = diagnose(tmp_path, registry=registry.load_causes_of("gonogo.facts.events"))
+    assert report.verdict is verdict
+    assert f", {lines} line{'' if lines == 1 else 's'}" in report.target.summary
