@@ -227,3 +227,28 @@ def test_several_ranks_of_a_node_know_which_they_are():
     assert {(t["WORLD_SIZE"], t["LOCAL_WORLD_SIZE"], t["MASTER_ADDR"]) for t in told} == {("4", "2", "10.0.0.1")}
     assert [child.place_of(rank, members) for rank in (0, 3)] == [{"of_rank": 0}, {"of_rank": 3}]
     assert child.place_of(1, ["a", "b"]) == {}
+
+
+CROWDED = """
+import os, torch.distributed as dist
+def crowded(*a, **k):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    for _ in range(5): os.fork()
+    open(f"{job['out']}/hangs", "w").close()
+    while True: pass
+if rank == 1: dist.all_reduce = crowded
+"""
+
+
+def test_one_that_has_no_cpu_when_its_time_is_up_is_told_from_one_that_waits(start):
+    ranks = start("collectives", 2, patch=CROWDED)
+    ranks.until((ranks.out / "hangs").exists)
+    stat = Path(f"/proc/{ranks.child(1)}/schedstat")
+    before = int(stat.read_text().split()[1])
+    ranks.until(lambda: int(stat.read_text().split()[1]) - before > 4e9)
+    ranks.pass_deadline()
+    ranks.wait()
+    waiting, crowded = (ranks.one(rank, "exit") for rank in range(2))
+    assert crowded["reason"] == "deadline" and crowded["waited_seconds"] > crowded["ran_seconds"]
+    assert crowded["ran_seconds"] + crowded["waited_seconds"] > crowded["looked_seconds"]
+    assert waiting["ran_seconds"] + waiting["waited_seconds"] < crowded["waited_seconds"] / 2

@@ -270,6 +270,38 @@ def test_all_ranks_that_wait_and_none_that_spoke_name_nobody():
     assert "job.rank_stalled" not in fired(judged("rank-frozen", all_waited))
 
 
+@pytest.mark.parametrize(("waited", "status"), [(4.0, "unknown"), (0.5, "fail")])
+@pytest.mark.parametrize(("step", "check"), [("collectives", "COL002"), ("train", "TRN001")])
+def test_a_rank_that_had_no_cpu_when_time_was_up_is_no_fault(step, check, waited, status):
+    """Nor are the others of its group, which were ended while they waited for it or lost it."""
+    effort = {"looked_seconds": 5.0, "ran_seconds": 1.0, "waited_seconds": waited}
+
+    def busy(fields):
+        if where(fields, step=step, kind="exit"):
+            more = effort if fields["node"] == "node1" else {"looked_seconds": 5.0, "ran_seconds": 0.1}
+            return {**fields, **more, "code": None, "signal": 9, "reason": "deadline"}
+        return fields
+
+    found = judged("healthy", busy)
+    assert {f.status for f in found.of(check)} == {status} and not found.diagnoses
+    assert {f.status for f in found.of("JOB002")} == {"unknown"}
+    told = [f.message for f in (*found.of(check), *found.of("JOB002"))]
+    assert all(("node1 was at work in" in m and "80% of it without a CPU" in m) == (status == "unknown") for m in told)
+
+
+def test_a_rank_that_failed_long_before_time_was_up_is_one():
+    """However busy the machine is on which the others wait for it."""
+
+    def busy(fields):
+        if where(fields, step="collectives", kind="exit") and fields.get("reason") == "deadline":
+            return {**fields, "looked_seconds": 5.0, "ran_seconds": 1.0, "waited_seconds": 4.0}
+        return fields
+
+    assert judged("rank-killed", busy).cause("job.rank_died")
+    failed = {str(f.subject) for f in judged("rank-frozen", busy).of("COL002", "fail")}
+    assert failed == {"node/node0", "node/node1"}
+
+
 def test_a_missing_name_of_its_own_explains_what_gloo_would_do():
     (first,) = recorded("coordinator-name-unknown").diagnoses
     assert first.cause == "job.rendezvous_dns_not_ready"

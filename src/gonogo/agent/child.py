@@ -24,6 +24,7 @@ from typing import Any
 
 import gonogo
 from gonogo.agent.cgroup import oom_kills
+from gonogo.agent.effort import Effort
 from gonogo.agent.group import StepWriter, clean
 from gonogo.agent.records import Writer
 from gonogo.agent.spec import Spec
@@ -110,6 +111,7 @@ class Child:
         self.status: int | None = None  # as waitpid gives it
         self._records_fd, self._output_fd, self._writer = records_fd, output_fd, writer
         self._partial = b""
+        self._effort = Effort(pid)
         self._open = {records_fd, output_fd}
         self._poll = select.poll()
         for fd in self._open:
@@ -167,6 +169,7 @@ class Child:
 
     def pump(self, seconds: float) -> bool:
         """Take what is there within that time; False if nothing was."""
+        self._effort.look()
         if not self._open:
             time.sleep(seconds)  # both pipes are closed and the child is not dead yet: nothing to select on
             return False
@@ -193,6 +196,7 @@ class Child:
             "exit",
             **self._place,
             **self.fate(),
+            **(self._effort.told() if reason == "deadline" else {}),
             reason=reason,
             seconds=time.monotonic() - self._started,
             oom_kills=None if before is None or after is None else after - before,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gonogo.facts.collectives import Collectives
 from gonogo.facts.ranks import Exit, Failure, Rank, home, spell_signal
+from gonogo.facts.starved import out_of_time
 from gonogo.facts.train import TrainRun
 from gonogo.model import Evidence
 
@@ -137,13 +138,15 @@ def _stalls_in(run: Collectives | TrainRun) -> dict[str, Stall]:
 
 def _mute_ranks(ranks: list[Rank]) -> dict[str, Stall]:
     """Ranks that had to be ended and never said why; told apart from those who waited only if some did report."""
+    late = out_of_time(ranks)
     reported = [r for r in ranks if r.failure]
     ended = [r for r in ranks if r.exit and r.exit.reason == "deadline" and not r.failure]
-    sure = bool(reported) and len(ended) == 1
+    sure = bool(reported) and len(ended) == 1 and late is None
     found = {}
     for rank in ended:
         assert rank.exit
         who = "its rank" if rank.number is None else f"its {rank.local}"
         text = f"{who} was ended in {rank.at or 'its start'} when its time was up, and had reported no error"
+        text += f"; {late.said}" if late else ""
         found[rank.node] = Stall(text, sure, (rank.exit.evidence(rank.name),), rank.at)
     return found

@@ -23,6 +23,8 @@ KINDS = ("init", "at", "op", "step", "parameters", "reproduction", "summary", "c
 
 MOST_RANKS = 128
 """Of one node; a record that tells more is wrong."""
+LEAST_EFFORT = 0.2
+"""A process that hangs wants a CPU for less of its last seconds; one that works, for more."""
 OF_RANK = "of_rank"
 """The field that tells the records of one node's ranks apart, where it has several."""
 
@@ -119,6 +121,7 @@ class Exit:
     output: str  # the end of what it printed
     at_seconds: float
     record: Record
+    starved: float | None = None  # of the time in which it could have run at last, the share in which it had no CPU
 
     @property
     def killed_by(self) -> int | None:
@@ -263,7 +266,15 @@ def _exit(record: Record) -> Exit:
         text(record, "output"),
         number(record, "t") or 0.0,
         record,
+        _starved(record),
     )
+
+
+def _starved(record: Record) -> float | None:
+    looked, ran, waited = (number(record, f"{name}_seconds") for name in ("looked", "ran", "waited"))
+    if not looked or ran is None or waited is None or ran + waited < LEAST_EFFORT * looked:
+        return None
+    return waited / (ran + waited)
 
 
 def _at(record: Record) -> str:

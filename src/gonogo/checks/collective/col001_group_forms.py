@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from gonogo.facts.collectives import CollectiveRanks, Collectives
 from gonogo.facts.ranks import Group, Rank
+from gonogo.facts.starved import OutOfTime, out_of_time
 from gonogo.kernel import check
 from gonogo.model import Finding, Status, Subject
 
@@ -30,11 +31,12 @@ from gonogo.model import Finding, Status, Subject
 def group_forms(ranks: CollectiveRanks, collectives: Collectives) -> Iterator[Finding]:
     """One finding a rank; the kernel adds the nodes that were left out."""
     group = collectives.group or Group(tuple(entry.rank.name for entry in ranks.present.values()), {}, None)
+    late = out_of_time(entry.rank for entry in ranks.present.values())
     for subject, entry in ranks.present.items():
-        yield _judge(subject, entry.rank, group)
+        yield _judge(subject, entry.rank, group, late)
 
 
-def _judge(subject: Subject, rank: Rank, group: Group) -> Finding:
+def _judge(subject: Subject, rank: Rank, group: Group, late: OutOfTime | None) -> Finding:
     size = len(group.ranks)
     if rank.init:
         each = group.ranks_per_node
@@ -49,6 +51,9 @@ def _judge(subject: Subject, rank: Rank, group: Group) -> Finding:
             unit="ranks",
             evidence=(rank.init.record.evidence(f"{rank.name} joined over {rank.init.address or rank.init.backend}"),),
         )
+    if late and late.leaves_open(rank):
+        message = f"{rank.name} did not join the group of {size}: {late.said}."
+        return Finding(Status.UNKNOWN, subject, message, 0, size, "ranks", evidence=late.evidence)
     if rank.failure:
         message = f"{rank.name} did not join the group of {size}: {rank.failure.reason}."
         return Finding(Status.FAIL, subject, message, 0, size, "ranks", evidence=(rank.failure.evidence,))

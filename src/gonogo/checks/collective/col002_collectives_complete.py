@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gonogo.facts.collectives import CollectiveRank, Collectives
+from gonogo.facts.starved import OutOfTime, out_of_time
 from gonogo.kernel import check
 from gonogo.model import CLUSTER, Finding, Status, Subject
 
@@ -31,15 +32,16 @@ def collectives_complete(collectives: Collectives) -> Iterator[Finding]:
         yield Finding(Status.UNKNOWN, CLUSTER, "No node ran it (waits for COL001).")
     done = {subject: {_key(o) for o in entry.operations} for subject, entry in collectives.present.items()}
     wanted = set().union(*done.values())
+    late = out_of_time(entry.rank for entry in collectives.present.values())
     for subject, entry in collectives.present.items():
-        yield _judge(subject, entry, len(done[subject]), len(wanted))
+        yield _judge(subject, entry, len(done[subject]), len(wanted), late)
 
 
 def _key(operation: object) -> tuple[object, ...]:
     return tuple(getattr(operation, name) for name in ("op", "size_bytes", "dtype", "repeat"))
 
 
-def _judge(subject: Subject, entry: CollectiveRank, done: int, wanted: int) -> Finding:
+def _judge(subject: Subject, entry: CollectiveRank, done: int, wanted: int, late: OutOfTime | None) -> Finding:
     rank = entry.rank
     message = f"{rank.name} completed {done} of {wanted} measurements of collectives"
     if rank.finished and done == wanted and done:
@@ -49,6 +51,8 @@ def _judge(subject: Subject, entry: CollectiveRank, done: int, wanted: int) -> F
         return Finding(
             Status.UNKNOWN, subject, f"{message}: it never joined the group (waits for COL001).", done, wanted
         )
+    if late and late.leaves_open(rank):
+        return Finding(Status.UNKNOWN, subject, f"{message}: {late.said}.", done, wanted, evidence=late.evidence)
     if rank.failure:
         reason, evidence = f"{rank.failure.where} failed: {rank.failure.reason}", (rank.failure.evidence,)
     elif rank.exit:

@@ -38,7 +38,8 @@ def no_rank_stalls(collectives: Collectives, train: TrainRun | None) -> Iterator
     for name in nodes_in(collectives):
         if stall := stalled.get(name):
             status = Status.FAIL if stall.is_sure else Status.UNKNOWN
-            yield Finding(status, node(name), f"{name} stands still: {stall.text}.", evidence=stall.evidence)
+            what = f"{name} stands still" if stall.is_sure else f"Whether {name} stands still is not known"
+            yield Finding(status, node(name), f"{what}: {stall.text}.", evidence=stall.evidence)
         elif name in ran:
             yield Finding(
                 Status.OK, node(name), f"{name} does not stand still: it answers, and its ranks ended by themselves."

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gonogo.facts.starved import OutOfTime, out_of_time
 from gonogo.facts.train import TrainRank, TrainRanks
 from gonogo.kernel import check
 from gonogo.model import Finding, Status, Subject
@@ -29,16 +30,20 @@ from gonogo.model import Finding, Status, Subject
 def training_completes(train: TrainRanks) -> Iterator[Finding]:
     """One finding a rank; the kernel adds the nodes that were left out."""
     wanted = max((entry.wanted for entry in train.present.values()), default=0)
+    late = out_of_time(entry.rank for entry in train.present.values())
     for subject, entry in train.present.items():
-        yield _judge(subject, entry, wanted)
+        yield _judge(subject, entry, wanted, late)
 
 
-def _judge(subject: Subject, entry: TrainRank, wanted: int) -> Finding:
+def _judge(subject: Subject, entry: TrainRank, wanted: int, late: OutOfTime | None) -> Finding:
     rank, done = entry.rank, len(entry.steps)
     message = f"{rank.name} trained {done} of {wanted} steps"
     if rank.finished and done == wanted and done:
         evidence = (entry.steps[-1].record.evidence(f"the last step of {rank.name}"),)
         return Finding(Status.OK, subject, f"{message}.", done, wanted, "steps", evidence=evidence)
+    if late and late.leaves_open(rank):
+        message = f"{message}: {late.said}."
+        return Finding(Status.UNKNOWN, subject, message, done, wanted, "steps", evidence=late.evidence)
     if rank.failure:
         message = f"{message}: {rank.failure.where} failed: {rank.failure.reason}."
         return Finding(Status.FAIL, subject, message, done, wanted, "steps", evidence=(rank.failure.evidence,))
