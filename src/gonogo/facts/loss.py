@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,12 @@ from gonogo.kernel import parser
 from gonogo.model import Subject
 
 LOSSY = 0.01
-"""Of all segments. Healthy links stay below 0.3 % on a busy machine; 1 % halves what TCP carries over a distance."""
+"""Of all segments. Healthy links stay below 0.3 % on a machine with CPUs; 1 % halves what TCP carries over a distance.
+"""
+BUSY = 0.25
+"""Of the time in which an end could have worked, the share without a CPU from which on its kernel drops segments."""
+LOSSY_WHEN_BUSY = 0.03
+"""Healthy links stay below 1.1 % between ends that wait for a CPU half of the time."""
 
 LEAST_RESENT = 20
 
@@ -26,6 +32,7 @@ class Loss:
     resent: int
     segments: int
     worst: Throughput
+    waits: float = 0.0  # of the time, the median share in which an end had no CPU
 
     @property
     def ratio(self) -> float:
@@ -33,9 +40,19 @@ class Loss:
         return self.resent / max(1, self.segments)
 
     @property
+    def bar(self) -> float:
+        """The ratio from which on it is too much."""
+        return LOSSY if self.waits < BUSY else LOSSY_WHEN_BUSY
+
+    @property
     def is_lossy(self) -> bool:
         """Whether that is too much, of segments enough to say so."""
-        return self.ratio >= LOSSY and self.resent >= LEAST_RESENT
+        return self.ratio >= self.bar and self.resent >= LEAST_RESENT
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it would be too much, had its ends not been busy."""
+        return not self.is_lossy and self.ratio >= LOSSY and self.resent >= LEAST_RESENT
 
     @property
     def is_clear(self) -> bool:
@@ -86,4 +103,5 @@ def _loss(run: LinkRun, mss: int) -> Loss | None:
     if not told:
         return None
     segments = sum((whole(t.record, "bytes") or 0) // mss for t in told)
-    return Loss(sum(t.retransmits or 0 for t in told), segments, max(told, key=lambda t: t.retransmits or 0))
+    waits = statistics.median([wait for t in told for wait in t.waits] or [0.0])
+    return Loss(sum(t.retransmits or 0 for t in told), segments, max(told, key=lambda t: t.retransmits or 0), waits)
