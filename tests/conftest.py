@@ -35,6 +35,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Scheduling(config, log)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Real processes on a machine full of others may be disturbed once; what fails twice is no chance, and `-r R` lists
+    what failed once. How often that is, the soak counts: there nothing is run again."""
+    for item in items:
+        if any(item.iter_markers("fabric")) or any(item.iter_markers("testbed")):
+            item.add_marker(pytest.mark.flaky(reruns=0 if any(item.iter_markers("soak")) else 1))
+
+
 def missing(reason: str) -> None:
     """Skip for this reason, or fail in CI, where everything must be there."""
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
