@@ -274,6 +274,30 @@ def test_a_hanging_collector_is_given_up_and_the_rest_is_kept(how: str) -> None:
     assert ("interrupted" if how == "interrupt" else "time was up") in found[1].message
 
 
+def test_what_was_given_up_is_waited_for_but_not_for_ever() -> None:
+    registry, may_clear, cleared, deaf = Registry(), threading.Event(), threading.Event(), threading.Event()
+
+    @registry.collector
+    def agents(control: Control) -> Iterator[Ports]:
+        may_clear.wait(60)
+        cleared.set()
+        deaf.wait(60)
+        yield Ports(1)
+
+    simple_check(registry, "NET001", Ports)
+    run = Run(registry, registry.checks.values())
+    run.interrupt()
+    assert [e.findings[0].status for e in run if isinstance(e, CheckDone)] == ["unknown"]
+    assert not cleared.is_set()
+    threading.Timer(0.1, may_clear.set).start()
+    began = time.monotonic()
+    run.settle(2.0)
+    assert cleared.is_set()
+    assert 1.9 < time.monotonic() - began < 10
+    deaf.set()
+    run.settle(60)  # over: no wait
+
+
 def test_causes_are_rerun_as_findings_come() -> None:
     registry, named = Registry(), threading.Event()
 

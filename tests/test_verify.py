@@ -132,7 +132,7 @@ def test_a_cause_is_told_while_the_rest_still_runs(tmp_path: Path) -> None:
     assert report.diagnoses
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_the_run_with_what_is_there(tmp_path: Path, number: int) -> None:
     here = Agents(blocked=True, silent_links=threading.Event(), waiting=threading.Event())
     sent: list[float] = []
@@ -173,6 +173,16 @@ def test_an_interrupt_that_wakes_another_thread_ends_the_run_too(tmp_path: Path)
     assert time.monotonic() - sent[0] < BOUND_SECONDS
     thread.join()
     assert report.run.interrupted
+
+
+def test_what_nohup_ignores_ends_no_run(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        report = run(tmp_path / "b", on_event=lambda event: os.kill(os.getpid(), signal.SIGHUP))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert not report.run.interrupted
+    assert report.verdict is Verdict.GO
 
 
 def test_a_second_interrupt_ends_the_process_at_once(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ BUNDLE_CHECK = "bundle"
 """Stands where a check's id stands, for findings about the bundle itself."""
 
 INTERRUPTED = 130
+_SETTLE_SECONDS = 1.0
+"""For so long a run that was given up waits for what it started to end; local agents are gone within half a second."""
 
 _PLANES = {"kubernetes": "Kubernetes", "aws": "AWS"}
 """What to call them in a sentence."""
@@ -143,6 +145,7 @@ def verify(
             if isinstance(event, Diagnosed):  # people are shown roots, as in the report
                 event = Diagnosed(arbitrate(event.diagnoses, state.findings, registry.every_cause))
             on_event(event)
+        run.settle(_SETTLE_SECONDS)
     if not target.run:
         agent = _agent_sha256(state.node_log)
         is_open = any(f.status is Status.UNKNOWN for f in state.findings)
@@ -292,7 +295,10 @@ class _Keeper:
 
 @contextmanager
 def _interruptible(run: Run) -> Iterator[list[int]]:
-    """Turns the first SIGINT or SIGTERM into the end of the run, and the second into the end of the process."""
+    """Turns the first SIGINT or SIGTERM into the end of the run, and the second into the end of the process.
+
+    So does SIGHUP, for a terminal that is closed, unless nohup had it ignored.
+    """
     came: list[int] = []
 
     def give_up(number: int, frame: FrameType | None) -> None:
@@ -306,7 +312,10 @@ def _interruptible(run: Run) -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield came
         return
-    before = {number: signal.signal(number, give_up) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        numbers.remove(signal.SIGHUP)
+    before = {number: signal.signal(number, give_up) for number in numbers}
     try:
         yield came
     finally:

@@ -38,6 +38,19 @@ def test_the_exit_code_is_the_verdict_s_whoever_listens(stream: str) -> None:
     assert shell(f"gonogo nope {stream}").returncode == 2
 
 
+@pytest.mark.parametrize(("command", "code"), [("verify", 3), ("diagnose x", 3), ("verify --help", 0), ("", 0)])
+def test_a_pipe_that_breaks_anywhere_is_no_go(command: str, code: int) -> None:
+    program = """import sys
+from gonogo.cli import app
+def broken(argv):
+    raise BrokenPipeError
+app.build = lambda name: broken
+sys.exit(app.run(sys.argv[1:]))
+"""
+    done = subprocess.run([sys.executable, "-c", program, *command.split()], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (code, b"")
+
+
 @pytest.mark.parametrize("command", ["--help", "verify --help", "explain --list", "verify --from $GO", "demo -o json"])
 def test_a_full_disk_is_one_line_and_no_success(command: str) -> None:
     done = shell(f"gonogo {command} >/dev/full")

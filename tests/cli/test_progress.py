@@ -102,3 +102,22 @@ def test_colour_as_the_environment_says(
     assert Screen.of(io.StringIO()).color is color
     monkeypatch.setenv("COLUMNS", "72")
     assert Screen.of(io.StringIO()).width == 72
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_nothing_depends_on_who_watches(terminal: bool) -> None:
+    """As in `verify 2>&1 | true`, with stderr on a full disk, or where the terminal was closed."""
+
+    class Gone(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    with watch(Gone()) as tell:
+        for event in (STARTED, Diagnosed((BLOCKED,))):
+            tell(event)

@@ -121,9 +121,9 @@ def run(argv: Sequence[str], program: str = "gonogo") -> int:
         return _usage(name, str(error))
     except CycloptsError as error:
         return _usage(name, f"{_wrong(error)} See: {_help(name, argv)}")
-    except BrokenPipeError:  # the reader of our help has gone, as in `| head`
+    except BrokenPipeError:  # the reader of our help has gone, as in `| head`; nothing else ends by that
         discard(sys.stdout)
-        return Exit.GO
+        return Exit.GO if not argv or not {"--help", "-h", "--version"}.isdisjoint(argv) else Exit.UNDECIDED
     except OSError as error:  # inputs tell of theirs; what is left is output that could not be written
         discard(sys.stdout)
         note(f"{name}: {error.filename or 'output'}: can't be written: {error.strerror or error}.")

@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from gonogo.cli.screen import Screen
+from gonogo.cli.screen import Screen, unheard
 from gonogo.documents.records import LOGS
 from gonogo.kernel import CheckDone, Diagnosed, FactCame, Lost, Progress
 from gonogo.model import Finding, Status
@@ -30,6 +30,7 @@ _MOST_FINDINGS = 6
 def watch(stream: TextIO) -> Iterator[Callable[[Told], None]]:
     """Show a run on a stream; what is given back takes the run's events."""
     screen = Screen.of(stream)
+    stream = unheard(stream)
     view = _View(screen)
     if not screen.terminal:
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO, cast
 
 _PIPE_WIDTH = 100
 
@@ -89,6 +89,27 @@ def out(text: str) -> None:
 
 def note(text: str) -> None:
     """Anything that isn't data, to stderr; nothing depends on whether it can be written."""
-    with contextlib.suppress(OSError):
-        encoding = sys.stderr.encoding or "utf-8"
-        print(text.encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
+    encoding = sys.stderr.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), file=unheard(sys.stderr), flush=True)
+
+
+class _Unheard:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+
+def unheard(stream: TextIO) -> TextIO:
+    """The stream, but what it doesn't take is lost and no error: its reader may go, its terminal may be closed."""
+    return cast("TextIO", _Unheard(stream))

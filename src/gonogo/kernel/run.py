@@ -93,6 +93,7 @@ class Run:
         self._checks = {c.step: c for c in registry.checks.values()}
         self._queue: queue.SimpleQueue[_Came | _Ended | _Abandon | Progress] = queue.SimpleQueue()
         self._running: set[Step] = set()
+        self._threads: list[threading.Thread] = []
         self._abandoned = ""
         self._findings: list[Finding] = []
         self._diagnoses: dict[Step, tuple[Diagnosis, ...]] = {}
@@ -104,6 +105,12 @@ class Run:
         """Give up what isn't there yet; the run ends at once with what it has. Safe in a signal handler."""
         self._control.stopped.set()
         self._queue.put(_Abandon(reason))
+
+    def settle(self, seconds: float) -> None:
+        """Wait for so long at most until all collectors have ended, those that were given up among them."""
+        until = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
     @property
     def wanted(self) -> frozenset[type]:
@@ -188,7 +195,8 @@ class Run:
                 yield from self._publish(fact, Lost(f"It was not collected: {self._abandoned}."))
         else:
             self._running.add(step)
-            threading.Thread(target=self._collect, args=(step,), name=step.name, daemon=True).start()
+            self._threads.append(threading.Thread(target=self._collect, args=(step,), name=step.name, daemon=True))
+            self._threads[-1].start()
 
     def _collect(self, step: Step) -> None:
         began = time.monotonic()
