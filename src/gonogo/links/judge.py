@@ -36,6 +36,10 @@ TILT = 0.2
 MOST_WAITED = 0.95
 """Of a slice with less of a CPU than this leaves nothing is known but that it was slow."""
 
+KERNELS = 3.0
+"""The kernel's own work for a link waits as its ends do, and nobody counts that: it may have lost as much again by it,
+but no more than this factor."""
+
 CALM = 0.2
 """So much of a slice may be spent waiting for a CPU."""
 PEAK = 3
@@ -67,7 +71,9 @@ class Sample:
         if len(self.waits) != len(self.slices):
             return self.estimate
         waits = (min(MOST_WAITED, max(0.0, wait)) for wait in self.waits)
-        given_back = [value / (1 - wait) for value, wait in zip(self.slices, waits, strict=True)]
+        given_back = [
+            value / (1 - wait) * min(KERNELS, 1 / (1 - wait)) for value, wait in zip(self.slices, waits, strict=True)
+        ]
         return max(self.estimate, _upper_quartile(given_back, self.value))
 
     @property
