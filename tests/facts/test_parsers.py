@@ -13,11 +13,12 @@ from gonogo.documents.records import (
 from gonogo.facts.blocked import blocked
 from gonogo.facts.collectives import all_reduce_curve, collectives
 from gonogo.facts.endings import endings
+from gonogo.facts.groups import group_of
 from gonogo.facts.identities import identities
 from gonogo.facts.links import links
 from gonogo.facts.nodes import nodes
 from gonogo.facts.ports import Probe, ports
-from gonogo.facts.ranks import Exit, Failure, group_of, home, node_of, said, spell_bytes
+from gonogo.facts.ranks import Exit, Failure, home, node_of, said, spell_bytes
 from gonogo.facts.train import train_run
 from gonogo.kernel import Lost
 from gonogo.model import Status, link, node

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from gonogo.documents.records import CollectivesLog, Record
 from gonogo.facts.fields import measurement, number, text, whole
-from gonogo.facts.ranks import Aftermath, Group, Rank, aftermath, group_of, ranks_of, why_none
+from gonogo.facts.groups import Aftermath, Group, aftermath, group_of, ranks_of, why_none
+from gonogo.facts.ranks import Rank
 from gonogo.kernel import Lost, PerNode, parser
 from gonogo.model import Subject
 

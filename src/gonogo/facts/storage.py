@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from gonogo.documents.records import Record, StorageLog
 from gonogo.facts.fields import mapping, number, text, texts, whole
-from gonogo.facts.ranks import Rank, group_of, ranks_of
+from gonogo.facts.groups import group_of, ranks_of
+from gonogo.facts.ranks import Rank
 from gonogo.kernel import Lost, PerNode, parser
 from gonogo.model import Evidence, Status, Subject
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from gonogo.documents.records import Record, TrainLog
 from gonogo.facts.fields import measurement, number, text, whole
-from gonogo.facts.ranks import Aftermath, Group, Rank, aftermath, group_of, ranks_of
+from gonogo.facts.groups import Aftermath, Group, aftermath, group_of, ranks_of
+from gonogo.facts.ranks import Rank
 from gonogo.kernel import PerNode, parser
 from gonogo.model import Subject
 

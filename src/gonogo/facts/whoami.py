@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gonogo.facts.collectives import Collectives
+from gonogo.facts.groups import Group
 from gonogo.facts.nodes import Nodes
-from gonogo.facts.ranks import Group, Rank
+from gonogo.facts.ranks import Rank
 from gonogo.model import Evidence, Subject
 
 CONFLICT = "RankConflict"

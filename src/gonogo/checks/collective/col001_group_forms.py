@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gonogo.facts.collectives import CollectiveRanks, Collectives
-from gonogo.facts.ranks import Group, Rank
+from gonogo.facts.groups import Group
+from gonogo.facts.ranks import Rank
 from gonogo.facts.starved import OutOfTime, out_of_time
 from gonogo.kernel import check
 from gonogo.model import Finding, Status, Subject
