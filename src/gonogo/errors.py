@@ -11,12 +11,12 @@ class InputError(Exception):
     """
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """` Did you mean "x"?` if a known word is near, or nothing."""
     import difflib  # only a mistake needs it
 
     by_lower = {k.lower(): k for k in known}
-    near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
     return f' Did you mean "{by_lower[near[0]]}"?' if near else ""
 
 

@@ -155,6 +155,8 @@ def parse(data: bytes, name: str) -> Plan:
     value = {} if file.value is None else file.value
     if not isinstance(value, dict):
         raise file.error(file.values[()], f"expected keys such as nodes and fabric, found {_kind(value)}.")
+    if value.get("kind", "Plan") != "Plan" and ("spec" in value or "metadata" in value):
+        raise file.error(file.values["kind",], f"{_kind(value['kind'])} is no plan: a job's manifest goes to --like.")
     try:
         return Plan.model_validate(value, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:

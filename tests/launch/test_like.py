@@ -29,7 +29,7 @@ KINDS = {
     "RayCluster": ({"headGroupSpec": {"template": SERVER}, "workerGroupSpecs": WORKERS}, 4),
     "RayJob": ({"rayClusterSpec": {"workerGroupSpecs": [{"replicas": 2, "template": TRAINER}]}}, 2),
     "LeaderWorkerSet": ({"replicas": 2, "leaderWorkerTemplate": {"size": 4, "workerTemplate": TRAINER}}, 8),
-    "Job": ({"tasks": [{"replicas": 1, "template": SERVER}, {"replicas": 3, "template": TRAINER}]}, 4),
+    "Job": ({"tasks": [{"replicas": 1, "template": SERVER}, {"replicas": 3, "template": TRAINER}]}, 3),
     "CronJob": ({"jobTemplate": {"spec": {"parallelism": 2, "template": TRAINER}}}, 2),
     "HyperPodPyTorchJob": ({"replicaSpecs": [{"name": "pods", "replicas": 4, "template": TRAINER}]}, 4),
     "DaemonSet": ({"template": TRAINER}, 0),
@@ -112,11 +112,8 @@ def test_what_a_shell_in_the_pod_expands_is_its_own(tmp_path):
     assert like.load(manifest(tmp_path, {"kind": "Job", "spec": {"template": {"spec": pod}}})).pods == 1
 
 
-def test_a_helm_template_and_aliases_that_blow_up_are_one_line(tmp_path):
+def test_aliases_that_blow_up_are_one_line(tmp_path):
     path = tmp_path / "job.yaml"
-    path.write_text("{{- range .Values.jobs }}\nkind: Job\n{{ end }}")
-    with pytest.raises(InputError, match="helm template"):
-        like.load(path)
     rows = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     path.write_text("\n".join(["a0: &a0 [x]", *rows, "kind: Job"]))
     with pytest.raises(InputError, match="holds more than"):
@@ -125,9 +122,9 @@ def test_a_helm_template_and_aliases_that_blow_up_are_one_line(tmp_path):
 
 @pytest.mark.parametrize("spec", [{}, 3, {"template": {"spec": {"containers": []}}}])
 def test_a_job_without_pods_is_told_from_a_kind_that_makes_none(tmp_path, spec):
-    with pytest.raises(InputError, match=r"job\.yaml: the Job has no pod template with containers\.$"):
+    with pytest.raises(InputError, match=r"job\.yaml:2:7: the Job has no pod template with containers\.$"):
         like.load(manifest(tmp_path, {"kind": "Job", "spec": spec}))
-    with pytest.raises(InputError, match="ConfigMap makes no pods; expected one of"):
+    with pytest.raises(InputError, match=r":2:7: holds ConfigMap, of which no pods are known; expected one of"):
         like.load(manifest(tmp_path, {"kind": "ConfigMap"}))
 
 
@@ -170,3 +167,42 @@ def test_whatever_stands_anywhere_a_run_can_be_designed_or_one_line_says_why_not
         asked = design(Plan(), scope, [], 2)
         run = manifests.design(asked, Plan(), run="r", level="quick", steps=STEPS, nodes=())
         assert yaml.safe_dump_all(manifests.objects(run, b""))
+
+
+def test_bare_pods_are_one_job_and_of_several_jobs_the_first_is_named(tmp_path):
+    pods = [{"kind": "Pod", "metadata": {"name": name}, "spec": TRAINER["spec"]} for name in ("a", "b")]
+    assert (like.load(manifest(tmp_path, *pods)).pods, like.load(manifest(tmp_path, *pods)).remark) == (2, "")
+    jobs = [{"kind": "Job", "metadata": {"name": name}, "spec": {"template": TRAINER}} for name in ("a", "b")]
+    found = like.load(manifest(tmp_path, *jobs))
+    assert (found.name, found.remark) == ("a", "Of the file's 2 Jobs a is taken, and not b.")
+
+
+def test_what_an_app_wrapper_wraps_is_read(tmp_path):
+    job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"parallelism": 3, "template": TRAINER}}
+    found = like.load(manifest(tmp_path, {"kind": "AppWrapper", "spec": {"components": [{"template": job}]}}))
+    assert (found.kind, found.pods) == ("batch/v1/Job", 3)
+
+
+def test_a_runtime_alone_gives_its_pods_and_a_train_job_goes_before_another_runtime(tmp_path):
+    runtime = {"kind": "TrainingRuntime", "metadata": {"name": "r"},
+               "spec": {"mlPolicy": {"numNodes": 3}, "template": JOB_SET}}  # fmt: skip
+    assert like.load(manifest(tmp_path, runtime)).pods == 3
+    job = {"kind": "TrainJob", "spec": {"runtimeRef": {"name": "torch"}, "trainer": {"image": "c/d:2", "numNodes": 2}}}
+    found = like.load(manifest(tmp_path, runtime, job))
+    assert (found.kind, found.pods) == ("g/v1/TrainJob", 2) and "runtime torch" in found.remark
+
+
+def test_what_a_controller_wrote_into_a_dump_is_no_word_of_the_user(tmp_path):
+    uid = {"controller-uid": "1", "batch.kubernetes.io/controller-uid": "1", "batch.kubernetes.io/job-name": "j"}
+    template = {**TRAINER, "metadata": {"labels": {"app": "x", "job-name": "j", **uid}}}
+    found = like.load(manifest(tmp_path, {"kind": "Job", "spec": {"parallelism": 2, "template": template}}))
+    assert found.template["metadata"]["labels"] == {"app": "x"}
+    assert found.added_labels == {"job-name": "j", **uid}
+
+
+def test_mounts_of_claims_that_a_stateful_set_makes_are_left_out_and_named(tmp_path):
+    container = {"name": "t", "image": "a:1", "volumeMounts": [{"name": "d", "mountPath": "/data"}]}
+    spec = {"volumeClaimTemplates": [{"metadata": {"name": "d"}}], "template": {"spec": {"containers": [container]}}}
+    found = like.load(manifest(tmp_path, {"kind": "StatefulSet", "spec": spec}))
+    assert found.template["spec"]["containers"][0]["volumeMounts"] == []
+    assert found.remark == "Not mounted, as the pod template has no volume for it: /data."

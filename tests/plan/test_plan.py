@@ -137,6 +137,12 @@ def test_any_values_give_a_plan_or_a_line_for_each_mistake(value: dict[str, obje
         assert lines and all(line.startswith("p:") and line.isprintable() for line in lines) and len(lines) <= 11
 
 
+def test_a_jobs_manifest_is_told_from_a_plan_in_one_line() -> None:
+    with pytest.raises(InputError) as error:
+        parse(b"apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec: {}\n", "p")
+    assert str(error.value) == 'p:2:7: "Job" is no plan: a job\'s manifest goes to --like.'
+
+
 @pytest.mark.parametrize(
     ("value", "told"),
     [

@@ -15,7 +15,11 @@ Some = dict[str, Any]
 
 
 class TemplateError(ValueError):
-    """What is wrong, in one sentence that begins with the place."""
+    """What is wrong, in one sentence that begins with the place; what was found, and under which keys."""
+
+    def __init__(self, text: str, found: object = None, path: tuple[str | int, ...] = ("",)) -> None:
+        super().__init__(text)
+        self.found, self.path = found, path
 
 
 class _Part(BaseModel):
@@ -91,16 +95,16 @@ class _Template(_Part):
 
 def checked(template: Mapping[str, Any]) -> dict[str, Any]:
     """The same without nulls. Raises TemplateError."""
-    whole: dict[str, Any] = _without_nulls(template)
+    whole: dict[str, Any] = without_nulls(template)
     try:
         _Template.model_validate(whole)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(p) for p in first["loc"] if not str(p).startswith(("str", "int", "float", "bool")))
-        wish = (
-            "is missing" if first["type"] == "missing" else f"is {shown(str(first['input']))}: {_wish(first['type'])}"
-        )
-        raise TemplateError(f"{place} of the pod template {wish}.") from None
+        path = tuple(p for p in first["loc"] if p not in _TYPES)
+        place, missing = ".".join(map(str, path)), first["type"] == "missing"
+        wish = "is missing" if missing else f"is {shown(str(first['input']))}; expected {_wish(first['type'])}"
+        text = f"{place} of the pod template {wish}."
+        raise TemplateError(text, first["input"], path[:-1] if missing else path) from None
     return whole
 
 
@@ -108,6 +112,8 @@ def _wish(kind: str) -> str:
     return next((text for key, text in WISHES.items() if kind.startswith(key)), "another type")
 
 
+_TYPES = ("str", "int", "float", "bool", "[key]")
+"""What pydantic adds to a place where several types are right."""
 WISHES = {
     "string": "text",
     "list": "a list",
@@ -119,7 +125,8 @@ WISHES = {
 """By how pydantic's names of mistakes begin."""
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
+    """The same with no null in it, and with keys that are text."""
     if isinstance(value, Mapping):
-        return {str(key): _without_nulls(v) for key, v in value.items() if v is not None}
-    return [_without_nulls(v) for v in value if v is not None] if isinstance(value, list) else value
+        return {str(key): without_nulls(v) for key, v in value.items() if v is not None}
+    return [without_nulls(v) for v in value if v is not None] if isinstance(value, list) else value

@@ -3,60 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from gonogo.facts.kube_quantity import ACCELERATORS, quantities
+from gonogo.launch.commands import launchers, texts
+from gonogo.launch.kinds import RUNTIME, Dict, containers, mapping
 
-Dict = Mapping[str, Any]
-
-_FLAG = re.compile(r"--?(?:nproc[_-]per[_-]node|npernode|ntasks-per-node)(?:[= ]+)(\w+)")
+_FLAG = re.compile(
+    r"(?:--?(?:nproc[_-]per[_-]node|npernode|ntasks-per-node|ppn)|(?<=\s)-N)[= ]+[\"']?(\$?[({]?\w+)|\bppr:(\w+):node\b"
+)
 """torchrun's and mpirun's own flag, in a command's words or inside of a shell's line."""
 _VARIABLES = ("PET_NPROC_PER_NODE", "NPROC_PER_NODE", "LOCAL_WORLD_SIZE")
+MOST_RANKS = 1024
 _AS_GPUS = ("auto", "gpu")
 """torchrun's words for one process a GPU."""
 
 
 def ranks_of(item: Dict, template: Dict) -> int:
-    """Ranks of one pod: by the job's own field, else by its container's command or variables; 0 if nothing says so."""
-    for said in (*_fields(item), *_commands(template)):
-        text = str(said).strip().lower()
-        if text.isdigit() and 0 < int(text) <= 1024:
-            return int(text)
-        if text in _AS_GPUS and (gpus := accelerators_of(template)):
-            return gpus
+    """Ranks of one pod, by who starts them in it, by the job's field or by its own command; 0 if nothing says so."""
+    gpus = accelerators_of(template)
+    started = (said for launcher in launchers(item) for said in _commands(launcher))
+    for told in (started, _fields(item), _commands(template)):
+        texts_told = [str(said).strip().lower() for said in told]
+        numbers = [gpus if text in _AS_GPUS else int(text) if text.isdigit() else 0 for text in texts_told]
+        if found := max((n for n in numbers if 0 < n <= MOST_RANKS), default=0):
+            return found
     return 0
 
 
 def accelerators_of(template: Dict) -> int:
     """Those of one pod, of whatever make."""
-    found = [quantities(_mapping(_mapping(c.get("resources")).get("limits"))) for c in _containers(template)]
+    found = [quantities(mapping(mapping(c.get("resources")).get("limits"))) for c in containers(template)]
     return int(max((limits.get(r, 0.0) for limits in found for r in ACCELERATORS), default=0.0))
 
 
 def _fields(item: Dict) -> Iterator[object]:
-    spec = _mapping(item.get("spec"))
+    spec = mapping(item.get("spec"))
+    trainer, runtime = mapping(spec.get("trainer")), mapping(spec.get(RUNTIME) or spec)
+    policies = [trainer, *map(mapping, mapping(runtime.get("mlPolicy")).values()), mapping(spec.get("elasticPolicy"))]
     yield from (spec[key] for key in ("nprocPerNode", "slotsPerWorker") if key in spec)
-    policy = _mapping(_mapping(spec.get("runtime")).get("mlPolicy"))
-    for owner in (_mapping(spec.get("trainer")), _mapping(policy.get("torch")), _mapping(policy.get("mpi"))):
-        yield from (owner[key] for key in ("numProcPerNode",) if key in owner)
+    yield from (owner[key] for owner in policies for key in ("numProcPerNode", "nProcPerNode") if key in owner)
 
 
 def _commands(template: Dict) -> Iterator[object]:
-    for container in _containers(template):
-        words = [*_list(container.get("command")), *_list(container.get("args"))]
-        yield from _FLAG.findall(" ".join(map(str, words)))
-        told = {e.get("name"): e.get("value") for e in _list(container.get("env")) if isinstance(e, Mapping)}
-        yield from (told[name] for name in _VARIABLES if name in told)
-
-
-def _containers(template: Dict) -> list[Dict]:
-    return [c for c in _list(_mapping(template.get("spec")).get("containers")) if isinstance(c, Mapping)]
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _mapping(value: object) -> Dict:
-    return value if isinstance(value, Mapping) else {}
+    """Of a value that is a variable, what the container sets it to."""
+    for text, own in texts(template):
+        for groups in _FLAG.findall(text):
+            said = "".join(groups)
+            yield own.get(said.lstrip("${("), "") if said.startswith("$") else said
+        yield from (own[name] for name in _VARIABLES if name in own)
