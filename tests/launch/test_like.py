@@ -40,7 +40,8 @@ KINDS = {
 def test_kinds_of_other_operators_give_their_pods(kind, tmp_path):
     spec, pods = KINDS[kind]
     found = like.load(manifest(tmp_path, {"kind": kind, "spec": spec}))
-    assert found.pods == pods and found.template["spec"] == TRAINER["spec"]
+    (container,) = found.template["spec"]["containers"]
+    assert found.pods == pods and container.items() >= TRAINER["spec"]["containers"][0].items()
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -206,3 +207,12 @@ def test_mounts_of_claims_that_a_stateful_set_makes_are_left_out_and_named(tmp_p
     found = like.load(manifest(tmp_path, {"kind": "StatefulSet", "spec": spec}))
     assert found.template["spec"]["containers"][0]["volumeMounts"] == []
     assert found.remark == "Not mounted, as the pod template has no volume for it: /data."
+
+
+@pytest.mark.parametrize("kind", ["RayCluster", "Job"])
+def test_ray_pods_have_the_shared_memory_that_kuberay_adds(kind, tmp_path):
+    template = {"spec": {"containers": [{"name": "t", "image": "a:1", "resources": {"limits": {"memory": "8Gi"}}}]}}
+    path = manifest(tmp_path, {"kind": kind, "spec": {"headGroupSpec": {"template": template}, "template": template}})
+    spec = like.load(path).template["spec"]
+    shared = [{"name": "shared-mem", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}]
+    assert spec.get("volumes", []) == (shared if kind == "RayCluster" else [])

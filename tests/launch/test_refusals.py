@@ -25,6 +25,11 @@ NO_MANIFESTS = {
     ),
     "jinja": ("kind: Job\n{% if gpu %}\nspec: {}\n{% endif %}\n", "give what Jinja makes of the file."),
     "envsubst": ("kind: Job\nspec: {env: ${WHO}}\n", '"${WHO}" still has to be filled in, such as by `envsubst < '),
+    "a whole line": (
+        "spec:\n  a: 1\n${MORE}\n  b: 2\n",
+        '"${MORE}" still has to be filled in, such as by `envsubst < ',
+    ),
+    "terraform": ("kind: Job\n%{ if gpu }\nspec: {}\n%{ endif }\n", "give what Terraform makes of the file."),
     "tab": ("kind: Job\nspec:\n\ttemplate: {}\n", "YAML indents with spaces, and here is a tab."),
     "slurm": ("#!/bin/bash\n#SBATCH --nodes=4\nsrun train\n", ": is a script for Slurm; expected a Kubernetes"),
     "shell": ("#!/bin/sh\nif [ -f x ]; then\n  torchrun train.py\nfi\n", ": is a script; expected a Kubernetes"),
@@ -44,7 +49,8 @@ def test_what_is_no_job_is_told_with_what_to_give_instead(what, tmp_path):
 
 
 def test_a_kind_that_resembles_none_has_no_suggestion(tmp_path):
-    assert "Did you mean" not in refused(tmp_path, "kind: MarsJob\nspec: {}\n")
+    for kind in ("MarsJob", "Service"):
+        assert "Did you mean" not in refused(tmp_path, f"kind: {kind}\nspec: {{}}\n")
 
 
 def test_the_place_is_where_it_decides_and_not_where_a_comment_or_command_says_the_same(tmp_path):
@@ -52,7 +58,7 @@ def test_the_place_is_where_it_decides_and_not_where_a_comment_or_command_says_t
     assert refused(tmp_path, f"# ${{TAG}}\n{JOB}{pod}").startswith(':10:16: "${TAG}" still has to be filled in')
 
 
-@pytest.mark.parametrize("image", ["IMAGE_HERE", "MY_REGISTRY/train:1", "a/b:{TAG}", "a/B:1", "a/b: 1"])
+@pytest.mark.parametrize("image", ["IMAGE_HERE", "MY_REGISTRY/train:1", "a/b:{TAG}", "a/B:1", "a/b: 1", ""])
 def test_an_image_that_no_registry_can_have_is_still_to_be_named(image, tmp_path):
     assert refused(tmp_path, f"{JOB}      - name: t\n        image: '{image}'\n").startswith(":8:16: ")
 

@@ -208,6 +208,24 @@ def _ray_workers(group: Dict) -> int:
     return max(least, min(_count(group.get("replicas"), least), most)) * _count(group.get("numOfHosts"))
 
 
+def with_shared_memory(spec: Dict) -> dict[str, Any]:
+    """A Ray pod's spec with the /dev/shm that KubeRay adds to its first container: addEmptyDir, in the same place."""
+    first, *others = mappings(spec.get("containers"))
+    mounts = mappings(first.get("volumeMounts"))
+    if any(m.get("mountPath") == SHM for m in mounts):
+        return dict(spec)
+    resources = mapping(first.get("resources"))
+    amounts = {**mapping(resources.get("requests")), **mapping(resources.get("limits"))}
+    empty = {"medium": "Memory"} | ({"sizeLimit": amounts["memory"]} if "memory" in amounts else {})
+    first = {**first, "volumeMounts": [*mounts, {"name": "shared-mem", "mountPath": SHM}]}
+    volumes = [*mappings(spec.get("volumes")), {"name": "shared-mem", "emptyDir": empty}]
+    return {**spec, "containers": [first, *others], "volumes": volumes}
+
+
+SHM = "/dev/shm"
+RAY = ("RayJob", "RayCluster", "RayService")
+
+
 def _hyper_pod(spec: Dict) -> Pods:
     return training(_replicas_of(spec.get("replicaSpecs")))
 
@@ -222,9 +240,7 @@ KINDS: dict[str, Callable[[Dict], Pods]] = {
     "JAXJob": _by_role("jaxReplicaSpecs", "Worker"),
     "PaddleJob": _by_role("paddleReplicaSpecs", "Worker", "Master"),
     "XGBoostJob": _by_role("xgbReplicaSpecs", "Worker", "Master"),
-    "RayJob": _ray,
-    "RayCluster": _ray,
-    "RayService": _ray,
+    **dict.fromkeys(RAY, _ray),
     "ClusterTrainingRuntime": lambda spec: _train_job({RUNTIME: spec}),
     "TrainingRuntime": lambda spec: _train_job({RUNTIME: spec}),
     "LeaderWorkerSet": _leader_worker_set,

@@ -16,6 +16,7 @@ from gonogo.launch.kinds import (
     ADDED_LABELS,
     CONTROLLERS,
     KINDS,
+    RAY,
     RUNTIME,
     RUNTIMES,
     SERVING,
@@ -23,6 +24,7 @@ from gonogo.launch.kinds import (
     asks_for_accelerators,
     mapping,
     mappings,
+    with_shared_memory,
 )
 from gonogo.launch.podtemplate import TemplateError, checked
 from gonogo.launch.ranks import ranks_of
@@ -123,7 +125,8 @@ def pattern(item: Dict) -> Pattern | None:
     template = checked(template)
     remarks = [remark_on(item, template)]
     ranks = ranks_of(item, template)
-    spec, left = _mountable(with_told(item, template["spec"]))
+    spec = with_told(item, template["spec"])
+    spec, left = _mountable(with_shared_memory(spec) if kind in RAY else spec)
     if left:
         remarks.append(f"Not mounted, as the pod template has no volume for it: {', '.join(left)}.")
     if kind == "TrainJob" and RUNTIME not in mapping(item.get("spec")):

@@ -26,7 +26,9 @@ Place = tuple[int, int]
 """Line and column, counted from 1; 0 where they aren't known."""
 _EXPANDED = frozenset(("command", "args", "env"))
 """Below these keys a shell in the pod may well fill in what is left to fill in."""
-_TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)")
+_TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)|%\{.*?(?:\}|$)")
+_RENDERS = {b"{%": "Jinja", b"%{": "Terraform", b"": "`helm template`"}
+_WHOLE_LINE = re.compile(r"\s*\$\{?\w+\}?\s*")
 _NEAR = 5
 """Lines between a template's part and where YAML breaks for it."""
 _SCRIPT = re.compile(rb"\A\s*#!|^#SBATCH\s", re.MULTILINE)
@@ -46,16 +48,17 @@ def unreadable(error: Exception, data: bytes, path: Path) -> InputError:
     lines = data.decode("utf-8", "replace").splitlines()[: mark.line + 1] if mark else []
     for number in range(len(lines), max(0, len(lines) - _NEAR), -1):
         if tag := _TEMPLATE.search(lines[number - 1]):
-            who = "Jinja" if b"{%" in data else "`helm template`"
+            who = next(tool for sign, tool in _RENDERS.items() if sign in data)
             told = f"is a template's, and no YAML yet: give what {who} makes of the file"
             return InputError(f"{path}:{number}:{tag.start() + 1}: {shown(tag[0])} {told}.")
     where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
     problem = str(getattr(error, "problem", None) or error).partition("\n")[0]
-    return InputError(f"{path}{where}: not YAML: {problem}.{_odd(lines[-1] if lines else '', path)}")
+    return InputError(f"{path}{where}: not YAML: {problem}.{_odd(lines[-_NEAR:], path)}")
 
 
-def _odd(line: str, path: Path) -> str:
-    """What to do about the line that is no YAML, if that shows."""
+def _odd(lines: Sequence[str], path: Path) -> str:
+    """What to do about the last of these lines, where YAML breaks, if that shows."""
+    line = next(filter(_WHOLE_LINE.fullmatch, reversed(lines)), lines[-1] if lines else "")
     if name := PLACEHOLDER.search(line):
         return f" {shown(name[0])} still has to be filled in{_fill(name[0], path)}."
     return " YAML indents with spaces, and here is a tab." if line.lstrip(" ").startswith("\t") else ""
@@ -89,7 +92,7 @@ def no_job(items: Sequence[Dict], data: bytes, path: Path) -> InputError:
     if not hint:
         told = escaped(", ".join(kinds))
         hint = f"holds {told}, of which no pods are known; expected one of {', '.join(KINDS)}"
-    near = did_you_mean(kind, KINDS, cutoff=0.8) if kind not in KINDS else ""
+    near = did_you_mean(kind, KINDS, cutoff=0.85) if kind not in KINDS else ""
     return InputError(f"{path}{_at(place_of(data, kind, ('kind',)))}: {hint}.{near}")
 
 
@@ -114,8 +117,9 @@ def refuse_unfilled(namespace: str, template: Dict, items: Sequence[Dict], data:
         fill = _fill(PLACEHOLDER.findall(value)[0], path)
         raise InputError(f"{path}{_at(place)}: {shown(value)} still has to be filled in{fill}.")
     for container in template["spec"]["containers"]:
-        if (image := container.get("image")) and not IMAGE.fullmatch(image):
-            raise InputError(f"{path}{_at(place_of(data, image))}: {shown(image)} can't be an image's name.")
+        if not IMAGE.fullmatch(image := container.get("image", "a")):
+            where = _at(place_of(data, image, ("image",)))
+            raise InputError(f"{path}{where}: {shown(image)} can't be an image's name.")
 
 
 def _deciding(namespace: str, template: Dict, items: Sequence[Dict]) -> Iterator[str]:
