@@ -12,10 +12,18 @@ PLATFORM = (
 )  # fmt: skip
 GOOD_NEWS: Mapping[str, tuple[str, ...]] = {
     "c10d.joined": ("dns.name_unknown", "c10d.connect_errno"),
-    "k8s.scheduled": ("k8s.unschedulable", "k8s.warning", "queue.", "k8s.quota_exceeded", "k8s.preempted"),
+    "k8s.scheduled": (
+        "k8s.unschedulable",
+        "k8s.no_scale_up",
+        "k8s.warning",
+        "queue.",
+        "k8s.quota_exceeded",
+        "k8s.preempted",
+    ),
     "image.pull_took": ("image.", "k8s.warning"),
     "k8s.container_started": (
         "k8s.unschedulable",
+        "k8s.no_scale_up",
         "k8s.warning",
         "k8s.quota",
         "k8s.admission",
@@ -28,7 +36,7 @@ GOOD_NEWS: Mapping[str, tuple[str, ...]] = {
     ),
     "k8s.created": ("k8s.", "queue."),
     "queue.admitted": ("queue.", "k8s.unschedulable", "k8s.preempted", "k8s.evicted"),
-    "node.launched": ("capacity.", "k8s.unschedulable"),
+    "node.launched": ("capacity.", "k8s.unschedulable", "k8s.no_scale_up"),
     "node.ready": ("node.not_ready", "k8s.warning"),
     "node.removed": ("node.not_ready",),
     "kubelet.registered": ("kubelet.", "node.not_ready", "cni.not_ready", "k8s.api_unreachable", "aws.api_unreachable"),
@@ -43,10 +51,10 @@ GOOD_NEWS: Mapping[str, tuple[str, ...]] = {
 UNTIL_BOOT = ("gpu.driver", "gpu.fabric", "gpu.off_bus", "cuda.", "runtime.", "kubelet.", "cni.")
 """What a new start of the machine mends, where a job goes well since."""
 OF_PODS = (
-    "k8s.unschedulable", "k8s.warning", "k8s.quota", "k8s.oom", "k8s.back_off", "k8s.container", "k8s.evicted",
-    "k8s.preempted", "k8s.probe", "k8s.admission", "k8s.topology", "image.", "storage.mount", "storage.waits",
-    "storage.driver", "storage.provisioning", "cni.no_address", "cni.not_ready", "queue.", "kernel.oom",
-    "node.not_ready",
+    "k8s.unschedulable", "k8s.no_scale_up", "k8s.warning", "k8s.quota", "k8s.oom", "k8s.back_off", "k8s.container",
+    "k8s.evicted", "k8s.preempted", "k8s.probe", "k8s.admission", "k8s.topology", "image.", "storage.mount",
+    "storage.waits", "storage.driver", "storage.provisioning", "cni.no_address", "cni.not_ready", "queue.",
+    "kernel.oom", "node.not_ready",
 )  # fmt: skip
 OF_MEETING = ("dns.name_unknown", "c10d.connect_errno")
 """What ranks say while they look for each other, over once they met."""

@@ -21,6 +21,8 @@ from gonogo.documents.blocks import Block
 TYPES = {"int": int, "float": float, "str": str}
 WINDOW_BYTES = 4096  # of a very long line, what is looked at on each side of an anchor
 TRACEBACK = b"Traceback (most recent call last)"
+_DEEP = re.compile(r'\\+"')
+"""A quote of JSON inside of a text, or of JSON inside of that."""
 
 
 class Role(StrEnum):
@@ -60,7 +62,7 @@ class Signature:
             return {}
         found = pattern.search(text)
         if not found and '\\"' in text:  # a message inside of JSON
-            found = pattern.search(text.replace('\\"', '"'))
+            found = pattern.search(_DEEP.sub('"', text))
         if not found:
             return None
         return {

@@ -1,7 +1,7 @@
 """AWS has none of that type there now.
 
 ## What is wrong
-On-demand capacity of large GPU types comes and goes by zone.
+On-demand capacity of large GPU types comes and goes by zone; some zones never have a type.
 
 ## Fix
 Another zone or type, a capacity block, or an on-demand reservation.
@@ -48,17 +48,21 @@ def insufficient_instance_capacity(events: Events, objects: Objects) -> Iterator
         )
     if seen:
         first = seen.first
-        kind, zone = next(iter(seen.values("type")), ""), next(iter(seen.values("zone")), "")
+        kind = next(iter((*seen.values("type"), *seen.values("unoffered"))), "")
+        zone = next(iter((*seen.values("zone"), *seen.values("nowhere"))), "")
+        unoffered = first.get("unoffered")
         yield diagnosis(
             "capacity.insufficient_instance_capacity",
-            f"AWS has no {kind or 'instance of that type'} free{f' in {zone}' if zone else ''} now.",
+            f"EC2 does not offer {unoffered}{f' in {zone}' if zone else ''}."
+            if unoffered
+            else f"AWS has no {kind or 'instance of that type'} free{f' in {zone}' if zone else ''} now.",
             Events((first, *(e for e in seen if e is not first))),
             [g.cite("health.issues") for g in objects.of("nodegroup") if g.items("health.issues")],
             repair=Repair.ADD_CAPACITY,
             commands=(
                 f"aws ec2 describe-capacity-block-offerings --instance-type {kind or '<instance-type>'} "
                 "--instance-count <count> --capacity-duration-hours 24"
-                if not kind or _IN_BLOCKS.match(kind)
+                if not unoffered and (not kind or _IN_BLOCKS.match(kind))
                 else "aws ec2 describe-instance-type-offerings --location-type availability-zone "
                 f"--filters Name=instance-type,Values={kind}",
             ),

@@ -25,13 +25,17 @@ from gonogo.model import Diagnosis, Repair
 @cause("iam.explicit_deny", refines=("iam.missing_permission",), also=True)
 def explicit_deny(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     """Fires on IAM's own words."""
+    decoded = events.of("iam.decoded")
+    denied = decoded.where(deny="true")
     seen = Events(tuple(e for e in events.of("iam.not_authorized") if "explicit deny" in e.text))
-    if seen:
-        first = seen.first
+    if seen or denied:
+        first = seen.first if seen else denied.first
+        action = next(iter((*seen.values("action"), *decoded.values("called"), *decoded.values("action"))), "The call")
         yield diagnosis(
             "iam.explicit_deny",
-            f"{first.get('action')} is denied by a {first.get('policy') or 'policy'}, explicitly.",
+            f"{action} is denied by a {first.get('policy') or 'policy'}, explicitly.",
             seen,
+            decoded,
             repair=Repair.CHANGE_PERMISSION,
             commands=(
                 "aws organizations list-policies --filter SERVICE_CONTROL_POLICY  # with the management account",

@@ -31,11 +31,13 @@ _OF_S3 = {
     "CompleteMultipartUpload": "PutObject", "DeleteObject": "DeleteObject", "DeleteObjects": "DeleteObject",
 }  # fmt: skip
 """Call of S3 -> the action that a policy allows it by."""
-_NAMED_BY = ("action", "operation", "call", "refused", "sdk", "initial")
+_NAMED_BY = ("action", "operation", "call", "refused", "sdk", "initial", "wanted", "making")
 """Parts of a signature that may name the call, the surest first."""
 _S3 = re.compile(r"/(?:s3fs|boto3|botocore|s3transfer|s3torchconnector|fsspec|aiobotocore)/")
 
 
+_OF_EC2 = re.compile(r"You are not authorized to perform this operation|UnauthorizedOperation")
+"""Only EC2 says so."""
 _DECODED = ("aws sts decode-authorization-message --encoded-message <message>",)
 
 
@@ -58,11 +60,19 @@ def missing_permission(events: Events, objects: Objects) -> Iterator[Diagnosis]:
         bare and not events.of("iam.not_authorized", "iam.web_identity_refused", "clock.skewed", "image.denied")
     ):
         return
+    decoded = events.of("iam.decoded") if events.of("iam.decoded").values("deny") else Events()
+    if not seen and decoded.where(deny="true"):
+        return
     first = next((e for e in seen or bare if any(e.get(name) for name in _NAMED_BY)), (seen or bare).first)
     role = _role(first.get("principal"))
     action = next((v for name in _NAMED_BY if (v := first.get(name))), "")
+    action = next(iter((*decoded.values("action"), *decoded.values("called"))), "") or action
+    if " " in action:
+        action = action.replace("creating", "create").title().replace(" ", "")
     if not action and any(_S3.search(e.get("frame")) for e in events.of("python.exception")):
         action = "an action of S3, which the library does not name"
+    if not action and _OF_EC2.search(first.text):
+        action = "an action of EC2, which only the decoded message names"
     if not action:
         return
     policies = [
@@ -76,14 +86,18 @@ def missing_permission(events: Events, objects: Objects) -> Iterator[Diagnosis]:
         f"{role or 'The caller'} may not call {action}.",
         seen,
         policies,
+        decoded,
         bare.outside(seen),
         events.of("storage.provisioning_failed"),
         repair=Repair.CHANGE_PERMISSION,
         subjects=[Subject("aws", role)] if role else [],
         commands=(
-            f"aws iam simulate-principal-policy --policy-source-arn {_arn(first.get('principal'))} "
-            f"--action-names {_as_iam_names(action, _service(first))}{_on(first.text)}",
-            *(_DECODED if "Encoded authorization failure message" in first.text else ()),
+            *(
+                f"aws iam simulate-principal-policy --policy-source-arn {_arn(first.get('principal'))} "
+                f"--action-names {names}{_on(first.text)}"
+                for names in _as_iam_names(action, _service(first))
+            ),
+            *(_DECODED if "Encoded authorization failure message" in first.text and not decoded else ()),
         ),
         certainty=Certainty.HYPOTHESIS if unsaid else None,
         next_observation="What the answer to a HEAD leaves out: the same with a GET (aws s3api list-objects-v2 or "
@@ -93,18 +107,20 @@ def missing_permission(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     )
 
 
-def _as_iam_names(action: str, service: str) -> str:
+def _as_iam_names(action: str, service: str) -> Iterator[str]:
     """A call as policies name it: with its service, and reads of what is there as reads of the thing."""
-    if ":" in action or " " in action:
-        return action if ":" in action else "s3:GetObject s3:PutObject s3:ListBucket"
-    if action in _OF_S3:
-        return f"s3:{_OF_S3[action]}"
-    return f"{service.lower() or '<service>'}:{action}"
+    if ":" in action:
+        yield action
+    elif "S3" in action:
+        yield "s3:GetObject s3:PutObject s3:ListBucket"
+    elif action in _OF_S3:
+        yield f"s3:{_OF_S3[action]}"
+    elif " " not in action:
+        yield f"{service.lower() or '<service>'}:{action}"
 
 
 def _service(denied: Event) -> str:
-    """Only EC2 says UnauthorizedOperation."""
-    return denied.get("service") or ("ec2" if denied.get("error") == "UnauthorizedOperation" else "")
+    return denied.get("service") or ("ec2" if _OF_EC2.search(denied.text) else "")
 
 
 def _role(principal: str) -> str:

@@ -58,7 +58,8 @@ def kubelet_down(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     rows = [n for n in objects.of("Node") if n.is_table and str(n.get("status.ready", "")).startswith("NotReady")]
     suffered = Events((*waiting(events), *events.of("nccl.peer_gone", "gloo.peer_gone", "horovod.shut_down")))
     stuck = events.of("node.not_ready").where(hours=re.compile(r"\d"))
-    if (gone or rows) or (seen and (suffered or stopped or stuck) and not objects.of("Node")):
+    shown = seen.where(state=re.compile("Ready|message"))
+    if (gone or rows) or (seen and (suffered or stopped or stuck or shown) and not objects.of("Node")):
         used = {str(p.get("spec.nodeName")) for p in objects.of("Pod") if p.get("spec.nodeName")}
         elsewhere = bool(used) and not suffered and not used & {n.name for n in (*(n for n, _ in gone), *rows)}
         sure = (seen or stopped or (rows and suffered)) and not elsewhere

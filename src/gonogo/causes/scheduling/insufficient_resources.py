@@ -23,7 +23,7 @@ from gonogo.facts.events import Events
 from gonogo.facts.holders import half_started, holders
 from gonogo.facts.objects import Object, Objects
 from gonogo.facts.pools import decisive, lines_of, refusals
-from gonogo.facts.unschedulable import unschedulable
+from gonogo.facts.unschedulable import unschedulable, without_scale_up
 from gonogo.kernel import cause
 from gonogo.model import Certainty, Diagnosis, Evidence, Repair
 
@@ -67,6 +67,15 @@ def insufficient_resources(events: Events, objects: Objects) -> Iterator[Diagnos
             lines_of(limited),
             repair=Repair.ADD_CAPACITY,
             commands=("kubectl get nodepools -o yaml | grep -A6 limits",),
+        )
+    full = [u for u in without_scale_up(events) if u.count("max node group size") or u.count("max limit reached")]
+    if full and not told:
+        yield diagnosis(
+            "scheduling.insufficient_resources",
+            "The node groups that could take the pod are as large as they may be.",
+            Events(tuple(u.event for u in full)),
+            repair=Repair.ADD_CAPACITY,
+            commands=("aws eks describe-nodegroup --cluster-name <cluster> --nodegroup-name <node-group>",),
         )
     if told:
         last = told[-1]

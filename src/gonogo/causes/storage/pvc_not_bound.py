@@ -20,7 +20,7 @@ from gonogo.facts.events import Events
 from gonogo.facts.objects import Objects
 from gonogo.facts.unschedulable import unschedulable
 from gonogo.kernel import cause
-from gonogo.model import Diagnosis, Repair
+from gonogo.model import Certainty, Diagnosis, Repair
 
 
 @cause("storage.pvc_not_bound", also=True)
@@ -36,6 +36,7 @@ def pvc_not_bound(events: Events, objects: Objects) -> Iterator[Diagnosis]:
         r"unbound immediate PersistentVolumeClaims|persistentvolumeclaim \S+ not found",
         " ".join(e.text for e in events.of("k8s.unschedulable")),
     )
+    untold = not waits and not named and not seen.of("storage.class_missing")
     pending = [c for c in objects.of("PersistentVolumeClaim") if c.get("status.phase") == "Pending"]
     if seen or waits or named:
         wanted = next(iter(seen.values("class")), "")
@@ -50,4 +51,8 @@ def pvc_not_bound(events: Events, objects: Objects) -> Iterator[Diagnosis]:
             repair=Repair.CHANGE_STORAGE,
             subjects=[c.subject for c in pending],
             commands=("kubectl describe pvc; kubectl get storageclass",),
+            certainty=Certainty.HYPOTHESIS if untold else None,
+            next_observation="Why the driver could not make the volume: the claim's whole event, its controller's log."
+            if untold
+            else "",
         )
