@@ -90,6 +90,35 @@ def test_a_zip_is_read_and_a_broken_one_is_said(tmp_path: Path) -> None:
     assert "b.zip is an archive that could not be read" in notes
 
 
+def test_an_encrypted_member_is_said_and_the_others_are_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("secret.log", FAULT)
+        archive.writestr("dmesg", FAULT)
+    data = bytearray((tmp_path / "a.zip").read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # the flag in the index
+    (tmp_path / "a.zip").write_bytes(data)
+    found, notes = names(tmp_path)
+    assert found == {"dmesg": FAULT}
+    assert notes == "secret.log is encrypted and was not read."
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error_and_one_in_it_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    listed = os.scandir
+
+    def refusing(path: Path) -> object:
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert names(tmp_path) == ({}, "closed could not be listed: Permission denied.")
+    with pytest.raises(PermissionError):
+        names(tmp_path / "closed")
+
+
 def test_a_file_that_is_cut_off_gives_what_it_has(tmp_path: Path) -> None:
     whole = gzip.compress(FAULT * 5_000 + os.urandom(200_000))
     (tmp_path / "cut.log.gz").write_bytes(whole[: len(whole) // 2])
@@ -188,9 +217,56 @@ def test_a_value_of_a_json_document_is_found_on_its_line(data: dict) -> None:
         assert f'"{key}"' in text.split("\n")[line_of(text, parsed, (key,)) - 1]
 
 
-@pytest.mark.parametrize("place", ["sub", "empty.log", "with-empty"])
+HEALTHY = b"".join(b"step %d loss 1.%d\n" % (i, i) for i in range(2_000))
+POD = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "status": {"phase": "Running"}'
+
+UNREAD = {
+    "cut JSON": (POD, "pods could not be read as objects, only as lines: line 1: Expecting ',' delimiter."),
+    "cut JSON in lines": (POD.replace(", ", ",\n"), "line 4: Expecting"),
+    "deep JSON": (POD + ', "x": ' + "[" * 100_000, "nested too deep."),
+    "a number of 9,999 digits": (f'{POD}, "x": {"9" * 9_999}}}', "limit (4300 digits)"),
+    "cut YAML": ("apiVersion: v1\nkind: Pod\nstatus: {phase: Running\n", "line 4: did not find"),
+    "a tag": ("apiVersion: v1\nkind: Pod\nx: !!python/name:os.system\n", "line 3: could not determine"),
+    "a second document": ("# a comment\n---\napiVersion: v1\nkind: [\n", "line 5: did not find"),
+    "itself": ("kind: Pod\nmetadata: &a {b: *a}\n", "made too large by aliases."),
+    "cut": (gzip.compress(HEALTHY)[:-20], "could not be read to its end"),
+    "damaged": (gzip.compress(HEALTHY)[:-8] + bytes(8), "CRC check failed"),
+}
+
+
+@pytest.mark.parametrize("kind", UNREAD)
+def test_nothing_found_where_not_all_could_be_read_is_undecided(tmp_path: Path, kind: str) -> None:
+    text, said = UNREAD[kind]
+    (tmp_path / "pods").write_bytes(text if isinstance(text, bytes) else text.encode())
+    report = diagnose(tmp_path, registry=registry.load_causes_of("gonogo.facts.events"))
+    assert report.verdict is Verdict.DIAGNOSE_UNDECIDED
+    (note,) = [c.reason for c in report.coverage.not_proven if c.text == "not read"]
+    assert said in note and "\n" not in note
+    assert "not all could be read" in diagnosis.render(report)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        POD + "}",
+        f"step 1\n{POD}\n",  # a transcript's head or tail
+        f"$ kubectl get pod -o yaml\napiVersion: v1\nkind: Pod\n$ ls [\n{'step 1'}\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Values.name }}}\n",  # a template
+        "[2026-01-02 03:04:05] step 1\n[[1. 2.]\n [3. 4.]]\n",
+        '{"level": "info", "msg": "step 1"}\n{"level": "in',
+    ],
+)
+def test_what_never_was_an_object_is_not_missed(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.log").write_text(text)
+    report = diagnose(tmp_path, registry=registry.load_causes_of("gonogo.facts.events"))
+    assert report.verdict is Verdict.NOTHING_FOUND
+    assert "not read" not in [c.text for c in report.coverage.not_proven]
+
+
+@pytest.mark.parametrize("place", ["sub", "empty.log", "with-empty", "blank.log"])
 def test_nothing_to_read_is_undecided(tmp_path: Path, place: str) -> None:
     (tmp_path / "sub").mkdir()
+    (tmp_path / "blank.log").write_text(" \n\n\t\r\n" * 9)
     (tmp_path / "empty.log").touch()
     (tmp_path / "with-empty").mkdir()
     (tmp_path / "with-empty" / "rank0.log").touch()

@@ -45,6 +45,13 @@ def test_a_line_of_no_known_kind_that_leaves_it_open_is_shown(tmp_path: Path) ->
     assert "log.txt:2: ERROR the flux capacitor" in finding.message
 
 
+def test_a_line_of_two_kinds_is_one_move(tmp_path: Path) -> None:
+    line = "2024-05-01T10:00:00Z RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    report = diagnosed(tmp_path, log=f"{line}\n")
+    assert len({key.check for d in report.diagnoses for key in d.explains}) == 2
+    assert sum(line in claim.text for claim in report.coverage.proven) == 1
+
+
 @pytest.mark.parametrize(
     "text, lines, verdict",
     [

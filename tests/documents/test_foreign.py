@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gonogo.documents import replay
-from gonogo.documents.foreign import json_value, yaml_values
+from gonogo.documents.foreign import json_value, plain, yaml_values
 from gonogo.errors import InputError
 
 BOMB = "a: &x0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(f"b{i}: &x{i + 1} [{','.join([f'*x{i}'] * 10)}]\n" for i in range(8))
@@ -55,6 +56,18 @@ def test_half_a_character_is_replaced_in_keys_and_values() -> None:
 def test_what_an_alias_makes_too_large_is_refused() -> None:
     with pytest.raises(ValueError, match="too large"):
         yaml_values(BOMB.encode())
+
+
+def test_a_small_bomb_costs_no_more_than_a_text_of_its_size() -> None:
+    flat = [0] * 1_000
+    assert plain(flat, most=1_001) == flat
+    with pytest.raises(ValueError, match="too large"):
+        plain([flat] * 1_000, most=1_001)
+    began = time.process_time()
+    for _ in range(50):
+        with pytest.raises(ValueError, match="too large"):
+            yaml_values(BOMB.encode())
+    assert time.process_time() - began < 10  # and not a second each
 
 
 @given(st.binary(max_size=80) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")))

@@ -60,6 +60,20 @@ SECRETS = {
     "MASTER_KEY": (b"MASTER_KEY=s3cr3t", b"s3cr3t"),
     "ENCRYPTION_KEY": (b"ENCRYPTION_KEY: s3cr3t", b"s3cr3t"),
     "wandb_key": (b"Namespace(lr=0.1, wandb_key='s3cr3t')", b"s3cr3t"),
+    "REDIS_AUTH": (b"REDIS_AUTH=s3cr3t", b"s3cr3t"),
+    "MINIO_CREDS": (b"MINIO_CREDS=s3cr3t", b"s3cr3t"),
+    "AZURE_STORAGE_KEY": (b'{"name": "AZURE_STORAGE_KEY", "value": "s3cr3t"}', b"s3cr3t"),
+    "netrc": (b"machine api.example login user password s3cr3t", b"s3cr3t"),
+    "netrc in lines": (b"machine api.example\n  login user\n  password s3cr3t\n", b"s3cr3t"),
+    "flag in a list": (b'{"args": ["train.py", "--hf-token", "s3cr3t", "--lr", "0.1"]}', b"s3cr3t"),
+    "flag in a list, JSON inside JSON": (json.dumps({"a": json.dumps(["--api-key", "s3cr3t"])}).encode(), b"s3cr3t"),
+    "flag in a list in lines": (b'{"args": [\n  "--hf-token",\n  "s3cr3t"\n]}', b"s3cr3t"),
+    "flag in a list as YAML": (b"args:\n- --hf-token\n- s3cr3t\n- --lr\n", b"s3cr3t"),
+    "flag in a list as YAML, quoted": (b'args:\n  - "--hf-token"\n  - "s3cr3t"\n', b"s3cr3t"),
+    "block of YAML": (b"password: |\n  s3cr3t\n\n  s3cr3t too\nuser: me\n", b"s3cr3t"),
+    "block of YAML in a list": (b"- user: me\n  password: >-\n    s3cr3t\n  port: 1\n", b"s3cr3t"),
+    "block of a pod": (b"- name: HF_TOKEN\n  value: |\n    s3cr3t\n- name: b\n", b"s3cr3t"),
+    "block in a Secret": (b"kind: Secret\nstringData:\n  a: |-\n    user=s3cr3t\n    s3cr3t\n  b: eHh4\n", b"s3cr3t"),
     "AccountKey": (b"AccountName=a;AccountKey=s3cr3tAAA==;EndpointSuffix=core.example", b"s3cr3t"),
     "shared access signature": (b"https://a.example/c?sv=2024&sig=s3cr3t%2Babc%3D&se=2026", b"s3cr3t"),
     "shared access signature alone": (b"with sig=s3cr3t%2Babc%3D", b"s3cr3t"),
@@ -99,6 +113,9 @@ HARMLESS = [
     b"curl -O http://10.0.0.1:8080/x; mkdir -p a:b; curl --retry 3 http://x:80",
     b"killed by sig=SIGTERM, sig=9; the signature=forward(x) differs",
     b"authorization: user is not allowed; Authorization: token required; cookie: none set",
+    b'{"args": ["--token", "$(HF_TOKEN)", "--max-token", "512", "--need-token", "--lr"]}',
+    b"args:\n- --token\n- $(HF_TOKEN)\n- --need-token\n- --lr\n- --password\nname: x",
+    b"log: |\n  password\n  user: me\nb: 1\n",
     b"rbac.authorization.k8s.io/v1 primary_key=id cache_key=abc",
     b"wandb login is needed; wandb: Currently logged in as: me",
 ]
@@ -127,6 +144,14 @@ def test_json_stays_json(shape: str) -> None:
 def test_what_follows_a_secret_on_its_line_stays() -> None:
     assert redact(b'{"password":"x1y2z3","node":"node0"}') == b'{"password":"[redacted]","node":"node0"}'
     assert redact(b"--token abcdefgh --nnodes 2") == b"--token [redacted] --nnodes 2"
+
+
+def test_a_block_of_yaml_ends_where_it_ends() -> None:
+    text = b"- password: |\n    s3cr3t\n  user: me\n- b\n"
+    assert redact(text) == b"- password: |\n    [redacted]\n  user: me\n- b\n"
+    text = b"kind: Secret\ndata:\n  a: |\n    k: v\n    w\n  b: eHh4\nmetadata:\n  name: n\n"
+    clean = b'kind: Secret\ndata:\n  a: |\n    [redacted]\n    [redacted]\n  b: "[redacted]"\nmetadata:\n  name: n\n'
+    assert redact(text) == clean
 
 
 def test_a_key_that_comes_line_by_line_is_gone() -> None:

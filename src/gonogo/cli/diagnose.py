@@ -60,7 +60,9 @@ def diagnose(
     """
     from gonogo import diagnose as job
     from gonogo import registry
-    from gonogo.diagnose.coverage import NOT_READ, NOT_SEEN
+    from gonogo.diagnose.coverage import NOT_SEEN
+    from gonogo.report.text import clean
+    from gonogo.report.verdict import NOT_READ
 
     flags.can_write(markdown)
     if str(path).startswith("-") and str(path) != "-":
@@ -81,7 +83,7 @@ def diagnose(
         raise InputError(f"{path}: can't be read: {error.strerror or error}.") from None
     for claim in report.coverage.not_proven:
         if claim.text in (NOT_READ, NOT_SEEN):
-            note(claim.reason)
+            note(clean(claim.reason))
     out(_render(report, output))
     code = Exit.INTERRUPTED if cut_off or report.run.interrupted else EXITS[report.verdict]
     if markdown is not None and not flags.write(markdown, _render(report, "markdown")):

@@ -53,11 +53,13 @@ def diagnose(
     began = time.time()
     scan, found, kept = Scan(), list[Object](), list[Kept]()
 
-    def structured(name: str, text: str) -> None:
+    def structured(name: str, text: str) -> str:
+        damage: list[str] = []
         if PurePosixPath(name).name == RUN and (run := Kept.of(name, text)):
             kept.append(run)
         else:
-            found.extend(read_objects(name, text))
+            found.extend(read_objects(name, text, damage))
+        return next(iter(damage), "")
 
     done = read(
         path,
@@ -121,8 +123,8 @@ def judge(
     if sure:
         verdict = Verdict.FAULT
     elif (
-        ordered or left or crashes or done.interrupted or not done.lines or any(k.lost for k in of_jobs)
-        or unclear or done.notes.corrupt
+        ordered or left or crashes or done.interrupted or done.is_blank or not done.lines or unclear
+        or done.notes.missed or any(k.lost for k in of_jobs)
     ):  # fmt: skip
         verdict = Verdict.DIAGNOSE_UNDECIDED
     target = TargetInfo("files", name, _summary(done, objects))

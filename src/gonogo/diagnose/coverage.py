@@ -14,9 +14,8 @@ from gonogo.facts.objects import Objects
 from gonogo.facts.skews import aligned, skews
 from gonogo.model import Claim, Coverage, Diagnosis, Finding, Verdict
 from gonogo.report.text import count
+from gonogo.report.verdict import NOT_READ
 
-NOT_READ = "not read"
-"""The text of the claims that say which files were left out."""
 NOT_SEEN = "not seen"
 """The text of the claims that say what the collector of a bundle could not have."""
 LEAST_AHEAD_SECONDS = 0.1
@@ -75,7 +74,11 @@ def _first_mover(events: Events, timeline: Sequence[Event]) -> list[Claim]:
 def _moves(timeline: Iterable[Event]) -> list[Claim]:
     """The first moves by clock: of each kind of line the first, and who else wrote one."""
     kinds: dict[str, list[Event]] = {}
+    told = set[tuple[str, int]]()
     for event in timeline:
+        if event.signature not in kinds and (event.file, event.line) in told:
+            continue  # the same line once more, as another kind
+        told.add((event.file, event.line))
         alike = kinds.setdefault(event.signature, [])
         if event.who not in [e.who for e in alike]:
             alike.append(event)

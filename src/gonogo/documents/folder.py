@@ -44,6 +44,7 @@ class Read:
     files: int = 0
     bytes: int = 0
     lines: int = 0
+    is_blank: bool = True  # the files hold nothing but white space
     names: list[str] = field(default_factory=list)
     notes: Notes = field(default_factory=Notes)
     interrupted: bool = False
@@ -65,11 +66,12 @@ def read(
     *,
     on_file: Callable[[str], None],
     on_block: Callable[[Block], None],
-    on_structured: Callable[[str, str], None],
+    on_structured: Callable[[str, str], str],
     limits: Limits | None = None,
 ) -> Read:
     """Every text below `path`, or of stdin, in blocks; those that hold JSON, YAML or tables also whole.
 
+    `on_structured` gives back what keeps a text that begins as objects from being read as such, or "".
     Ctrl-C ends the reading and keeps what was read. Raises OSError if `path` itself can't be read.
     """
     limits = limits or Limits()
@@ -82,6 +84,7 @@ def read(
                 done.notes.add(source.name, "is binary and was not read.")
                 continue
             done.files += 1
+            done.is_blank = done.is_blank and (not head or head.isspace())
             done.names.append(source.name)
             on_file(source.name)
             if is_notebook(head) and (shown := outputs(head)) is not None:
@@ -108,7 +111,8 @@ def read(
                     stream = io.BytesIO(unfolded(text).encode())
                 if len(head) <= structured_left:
                     structured_left -= len(head)
-                    on_structured(source.name, text)
+                    if damage := on_structured(source.name, text):
+                        done.notes.miss(source.name, f"could not be read as objects, only as lines: {damage}.")
                 else:
                     done.notes.add(source.name, "was read as lines only: the limit for objects was reached.")
             if about or is_source(source.name, head):

@@ -19,7 +19,7 @@ def json_value(text: bytes | str) -> Any:
     try:
         value = json.loads(text)
     except RecursionError:
-        raise ValueError("is nested too deep") from None
+        raise ValueError("nested too deep") from None
     escape = b"\\u" if isinstance(text, bytes) else "\\u"
     return plain(value) if escape in text else value  # type: ignore[operator]
 
@@ -30,25 +30,28 @@ def yaml_values(text: bytes) -> list[Any]:
         documents = list(yaml.load_all(text, Loader=LOADER))
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"isn't YAML: {type(error).__name__}") from None
-    walk = _Plain()
+    walk = _Plain(min(MOST_VALUES, 4 * len(text)))
     return [walk.of(document) for document in documents]
 
 
-def plain(value: Any) -> Any:
-    """A value that was read, with nothing in it that can't be written. Raises ValueError as `json_value` does."""
-    return _Plain().of(value)
+def plain(value: Any, most: int = MOST_VALUES) -> Any:
+    """A value that was read, with nothing in it that can't be written. Raises ValueError as `json_value` does.
+
+    So it does for more than `most` values: as many as its text has characters are enough, but for a few aliases.
+    """
+    return _Plain(min(most, MOST_VALUES)).of(value)
 
 
 class _Plain:
     """Counts what it passes, since an alias costs nothing to write and everything to read."""
 
-    def __init__(self) -> None:
-        self._count = 0
+    def __init__(self, most: int) -> None:
+        self._count, self._most = 0, most
 
     def of(self, value: Any, depth: int = 0) -> Any:
         self._count += 1
-        if depth > MOST_DEPTH or self._count > MOST_VALUES:
-            raise ValueError("is nested too deep, or aliases make it too large")
+        if depth > MOST_DEPTH or self._count > self._most:
+            raise ValueError("nested too deep, or made too large by aliases")
         match value:
             case str():
                 return _SURROGATE.sub("\ufffd", value)

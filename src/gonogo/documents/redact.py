@@ -17,12 +17,12 @@ REDACTED = b"[redacted]"
 # text around it then tells whether a value follows.
 _KEYS = (
     "api", "access", "secret", "private", "auth", "signing", "master", "encryption", "decryption", "wandb", "account",
-    "license", "subscription", "ssh", "deploy", "app", "hmac", "session", "shared",
+    "license", "subscription", "ssh", "deploy", "app", "hmac", "session", "shared", "storage",
 )  # fmt: skip
 _WORD = re.compile(
     rb"(?:passw(?:or)?d|passphrase|secret|token|credentials?|client[_-]?key[_-]data"
     rb"|(?:" + "|".join(_KEYS).encode() + rb")[_-]?key|(?<![\w.-])auth"
-    rb"|(?<!forward)(?<!backward)(?<=[a-z0-9])_pass"  # DB_PASS
+    rb"|(?<!forward)(?<!backward)(?<=[a-z0-9])_pass|(?<=[a-z0-9])_(?:auth|creds?)"  # DB_PASS, REDIS_AUTH
     rb"|(?:(?<![\w.-])|(?<=[a-z0-9])_)pwd(?![\"']?[ \t]*[:=][ \t]*[\"']?[/~]))(?![\w.-])",  # no folder: PWD=/root
     re.IGNORECASE,
 )
@@ -34,8 +34,14 @@ _VALUE = (
     rb"|(?<![^\s:=>])[^\s,;&\"'\\{}\[\](<$][^\s,;&\"'\\}\])]*"
 )
 _ASSIGNED = re.compile(rb"(?P<head>" + _QUOTE + rb"?[ \t]*(?:=>|[:=])[ \t]*)" + _HARMLESS + rb"(?:" + _VALUE + rb")")
-_FLAG_BEFORE = re.compile(rb"(?:^|\s)--?[\w-]{0,40}$")
-_FLAG = re.compile(rb"(?P<head>[ \t]+)(?!-)" + _HARMLESS + rb"(?:" + _VALUE + rb")")
+_FLAG_BEFORE = re.compile(rb"(?:^|[\s\"'])--?[\w-]{0,40}$")
+_FLAG = re.compile(  # --token …; - --token\n- …
+    rb"(?P<head>(?:[ \t]+|[\"']?[ \t]*\n[ \t]*-[ \t]+)(?![-$]|[\"'][-$]))" + _HARMLESS + rb"(?:" + _VALUE + rb")"
+)
+_FLAG_IN_LIST = re.compile(  # ["--token", "…"]
+    rb"(?P<head>" + _QUOTE + rb",\s{0,80}(?=" + _QUOTE + rb"(?![-$]|\d{1,6}[\"'\\])))(?:" + _VALUE + rb")"
+)
+_BLOCK = re.compile(rb"[|>][-+0-9]{0,2}(?=\n|\Z)")  # what stands for the lines below it, in YAML
 _ENTRY_BEFORE = re.compile(rb"name" + _QUOTE + rb"?[ \t]*:[ \t]*" + _QUOTE + rb"?[\w.-]{0,80}$", re.IGNORECASE)
 _ENTRY = re.compile(  # {"name": "DB_PASSWORD", "value": "…"}, and the same in YAML
     rb"(?P<head>"
@@ -88,6 +94,7 @@ _WEBHOOK = re.compile(
 _COMMAND = re.compile(
     rb"(?P<head>\bcurl\b[^\n|;]{0,300}?[\s\"'](?:-u|-U|--user|--proxy-user)[ \t\"',=]{0,8}[^\s:\"'=]{0,100}:"
     rb"|\bsshpass[\"', \t]+-p[ \t\"',]{0,8}|\bwandb login[ \t]+(?:--?[\w-]+[ \t]+){0,3}(?=[0-9a-z_]{32})"
+    rb"|\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,9}\S{1,200}\s{1,9}password\s{1,9}"  # .netrc
     rb"|\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,200}?[\s\"']-p(?=[^\s\"'])"
     rb"|\b(?:docker|podman|nerdctl|skopeo|crane|oras|registry|az|oc)[ \t]+login\b[^\n|;]{0,200}?"
     rb"[ \t]-p[ \t=]{1,4}[\"']?"
@@ -99,6 +106,7 @@ _IN_LINES = {
 }  # fmt: skip
 KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
 KEY_END = re.compile(rb"-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+_INDENT = re.compile(rb"[ ]*(?:-[ ]+)*")
 _SECRET = re.compile(rb"\bkind[\"']?[ \t]*:[ \t]*[\"']?Secret\b")
 _SECRET_MAP = re.compile(rb"(?P<head>\"(?:data|stringData)\"\s*:\s*\{)(?P<body>[^{}]*)\}")
 _SECRET_BLOCK = re.compile(rb"(?m)^(?P<indent>[ ]*)(?:data|stringData):[ ]*\n(?P<body>(?:(?P=indent)[ ]+[^\n]*\n?)+)")
@@ -108,7 +116,7 @@ _SECRET_BLOCK = re.compile(rb"(?m)^(?P<indent>[ ]*)(?:data|stringData):[ ]*\n(?P
 _NAMES = tuple(
     word.encode()
     for word in (
-        "passw", "passphrase", "_pass", "secret", "token", "credential", "auth", "pwd", "_pwd",
+        "passw", "passphrase", "_pass", "secret", "token", "credential", "_cred", "auth", "_auth", "pwd", "_pwd",
         *(f"{of}{sign}key" for of in (*_KEYS, "client") for sign in ("", "_", "-")),
     )
 )  # fmt: skip
@@ -179,12 +187,27 @@ def _named(data: bytes) -> bytes:
         if not found and _ENTRY_BEFORE.search(before):
             found = _ENTRY.match(data, word.end())
         if not found and _FLAG_BEFORE.search(before):
-            found = _FLAG.match(data, word.end())
-        if found:
+            found = _FLAG.match(data, word.end()) or _FLAG_IN_LIST.match(data, word.end())
+        if found and _BLOCK.match(data, found.end("head")):
+            end = _end_of_block(data, found.end())
+            parts += [data[position : found.end()], _masked(data[found.end() : end])]
+            position = end
+        elif found:
             quote = found["quote"] or found["single"] or found["escaped"] or b""
             parts += [data[position : word.end()], found["head"], quote, REDACTED]
             position = found.end()
     return b"".join(parts) + data[position:]
+
+
+def _end_of_block(data: bytes, at: int) -> int:
+    """Where the lines end that belong to a key of YAML, whose own line ends at `at`: they are indented more."""
+    key = _INDENT.match(data, data.rfind(b"\n", 0, at) + 1)
+    deeper = re.compile(rb"(?:\n(?:[ ]{%d,}[^\n]*|(?=\n)))*" % (len(key[0]) + 1 if key else 1))
+    return deeper.match(data, at).end()  # type: ignore[union-attr]  # it takes nothing, too
+
+
+def _masked(lines: bytes) -> bytes:
+    return re.sub(rb"(?m)^([ ]*)[^ \n][^\n]*$", rb"\1" + REDACTED, lines)
 
 
 def _words(data: bytes) -> Iterator[re.Match[bytes]]:
@@ -211,7 +234,15 @@ def _kubernetes_secret(data: bytes) -> bytes:
         return match["head"] + body + b"}"
 
     def yaml_block(match: re.Match[bytes]) -> bytes:
-        body = re.sub(rb"(?m)^([ ]*[\w.-]+:)[^\n]*$", rb'\1 "' + REDACTED + rb'"', match["body"])
-        return match[0][: match.start("body") - match.start()] + body
+        own = len(_INDENT.match(match["body"])[0])  # type: ignore[index]  # it takes nothing, too
+        entries = re.split(rb"(?m)^(?=[ ]{%d}[\w.\"'-])" % own, match["body"])
+        return match[0][: match.start("body") - match.start()] + b"".join(map(yaml_entry, entries))
+
+    def yaml_entry(entry: bytes) -> bytes:
+        head, *lines = entry.split(b"\n", 1)
+        key, colon, value = head.partition(b":")
+        if not _BLOCK.match(value.strip()):
+            head = key + colon + b' "' + REDACTED + b'"' if colon else _masked(head)
+        return b"\n".join([head, *map(_masked, lines)])
 
     return _SECRET_BLOCK.sub(yaml_block, _SECRET_MAP.sub(json_map, data))

@@ -50,6 +50,8 @@ def read(path: Path) -> Replay:
         hint = f"For logs of a job: gonogo diagnose {shlex.quote(str(path))}"
         if path.name == "agents":
             hint = f"The bundle may be {path.parent}."
+        elif notes:
+            hint = notes[0]
         raise InputError(f"{path}: holds no bundle: expected {known}. {hint}")
     if ours:
         return Replay({**logs(files, run, notes), **objects}, run, tuple(notes))

@@ -42,10 +42,16 @@ class Notes:
 
     counts: dict[str, list[str]] = field(default_factory=dict)
     corrupt: str = ""  # the first file whose checksum or packing is wrong: nothing of it can be trusted
+    missed: bool = False  # something that may matter was meant to be read, and could not be
 
     def add(self, name: str, why: str) -> None:
         """`why` ends the sentence that begins with the file's name."""
         self.counts.setdefault(why, []).append(name)
+
+    def miss(self, name: str, why: str) -> None:
+        """`add`, for what nobody chose to leave out: that nothing was found proves less then."""
+        self.missed = True
+        self.add(name, why)
 
     def sentences(self) -> tuple[str, ...]:
         """`core.1 is binary and was not read.`, or the first of many and how many more."""
@@ -80,11 +86,11 @@ class _Bounded(io.RawIOBase):
             return 0
         self._ended = True
         if self._left <= 0:
-            self._notes.add(self._name, "is larger than the limit; the rest was not read.")
+            self._notes.miss(self._name, "is larger than the limit; the rest was not read.")
             return 0
         packed = self._packed.given if self._packed else self._given
         if self._given > self._limits.ratio_from_bytes and self._given > self._limits.ratio * max(1, packed):
-            self._notes.add(self._name, "unpacks to over 1000 times its size; the rest was not read.")
+            self._notes.miss(self._name, "unpacks to over 1000 times its size; the rest was not read.")
             return 0
         try:
             read = getattr(
@@ -93,7 +99,7 @@ class _Bounded(io.RawIOBase):
             got: bytes = read(min(len(view), self._left))
         except (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile) as error:
             reason = str(error) or type(error).__name__
-            self._notes.add(self._name, f"could not be read to its end: {reason}, after {self._given} bytes.")
+            self._notes.miss(self._name, f"could not be read to its end: {reason}, after {self._given} bytes.")
             if not isinstance(error, EOFError | tarfile.TarError):  # those tell of a cut
                 self._notes.corrupt = self._notes.corrupt or f"{self._name}: {reason}"
             return 0
@@ -132,13 +138,13 @@ def sources(path: Path | None, stdin: IO[bytes], notes: Notes, limits: Limits | 
     elif path.is_dir():
         for count, (name, file) in enumerate(_walk(path, notes)):
             if count >= limits.files:
-                notes.add(name, f"and what follows it was not read: only {limits.files} files are.")
+                notes.miss(name, f"and what follows it was not read: only {limits.files} files are.")
                 return
             try:
                 with file.open("rb") as stream:
                     yield from _unpack(name, stream, notes, limits, limits.depth)
             except OSError as error:
-                notes.add(name, f"could not be read: {error.strerror or error}.")
+                notes.miss(name, f"could not be read: {error.strerror or error}.")
     else:
         if not stat.S_ISREG(path.stat().st_mode) and not stat.S_ISFIFO(path.stat().st_mode):
             raise OSError(f"{path} is neither a file nor a folder")
@@ -154,7 +160,9 @@ def _walk(root: Path, notes: Notes) -> Iterator[tuple[str, Path]]:
         try:
             entries = sorted(os.scandir(folder), key=lambda e: e.name)
         except OSError as error:
-            notes.add(str(folder.relative_to(root)), f"could not be listed: {error.strerror}.")
+            if folder == root:
+                raise
+            notes.miss(str(folder.relative_to(root)), f"could not be listed: {error.strerror}.")
             continue
         below = []
         for entry in entries:
@@ -183,7 +191,7 @@ def _unpack(
         bounded = _Bounded(cast("IO[bytes]", buffered), name, plain_limit or limits.file_bytes, notes)
         yield Source(name, cast("IO[bytes]", io.BufferedReader(bounded, 512 * 1024)))  # its reads are full ones
     elif depth == 0:
-        notes.add(name, "is packed too many times over and was not read.")
+        notes.miss(name, "is packed too many times over and was not read.")
     elif opened is not None:
         inner = _Bounded(opened, name, limits.unpacked_bytes, notes, counted)
         yield from _unpack(name, cast("IO[bytes]", io.BufferedReader(inner)), notes, limits, depth - 1)
@@ -277,7 +285,7 @@ def _untar(name: str, stream: IO[bytes], notes: Notes, limits: Limits, depth: in
             for count, member in enumerate(archive, 1):
                 offset = member.offset
                 if count > limits.files:
-                    notes.add(name, f"holds more than {limits.files} members; the rest was not read.")
+                    notes.miss(name, f"holds more than {limits.files} members; the rest was not read.")
                     return
                 inside = member.name.removeprefix("./").replace("\n", "?")
                 if member.isfile() and (opened := archive.extractfile(member)):
@@ -286,7 +294,7 @@ def _untar(name: str, stream: IO[bytes], notes: Notes, limits: Limits, depth: in
                     notes.add(inside, "is a link or device in an archive and was not followed.")
     except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         where = f"after member {count}, which begins at byte {offset}" if count else "before its first member"
-        notes.add(name, f"is an archive that could not be read to its end: {error}, {where}.")
+        notes.miss(name, f"is an archive that could not be read to its end: {error}, {where}.")
 
 
 def _unzip(name: str, stream: IO[bytes], head: bytes, notes: Notes, limits: Limits, depth: int) -> Iterator[Source]:
@@ -296,14 +304,17 @@ def _unzip(name: str, stream: IO[bytes], head: bytes, notes: Notes, limits: Limi
         with zipfile.ZipFile(stream) as archive:
             for count, info in enumerate(archive.infolist()):
                 if count >= limits.files:
-                    notes.add(name, f"holds more than {limits.files} members; the rest was not read.")
+                    notes.miss(name, f"holds more than {limits.files} members; the rest was not read.")
                     return
                 if info.is_dir():
                     continue
                 if info.file_size > limits.ratio * max(1, info.compress_size) and info.file_size > 64 * MIB:
-                    notes.add(info.filename, "unpacks to over 1000 times its size and was not read.")
+                    notes.miss(info.filename, "unpacks to over 1000 times its size and was not read.")
+                    continue
+                if info.flag_bits & 1:
+                    notes.miss(info.filename, "is encrypted and was not read.")
                     continue
                 with archive.open(info) as opened:
                     yield from _unpack(info.filename, opened, notes, limits, depth, limits.unpacked_bytes)
     except (zipfile.BadZipFile, OSError, EOFError, zlib.error, RuntimeError, NotImplementedError) as error:
-        notes.add(name, f"is an archive that could not be read: {error}.")
+        notes.miss(name, f"is an archive that could not be read: {error}.")

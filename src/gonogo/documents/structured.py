@@ -47,6 +47,7 @@ KIND = "\0kind"
 """Where a row keeps the kind that its command asked for; its columns are then there by their paths, too."""
 _CUSTOM = re.compile(r"\bget (?P<kind>\w+)\b.*custom-columns=[\"']?(?P<columns>[^\"'\s]+)")
 _COLUMN = re.compile(r"\S+(?: \S+)*")
+_OBJECT_START = re.compile(r"\s*(?:\{\s*\"|\[\s*\{)")
 _JSON_START = re.compile(r"(?m)^(?P<open>[{\[])(?=\s*[\"{\[}\]])")
 
 
@@ -78,15 +79,21 @@ def unfolded(text: str) -> str:
     return "\n".join(lines)
 
 
-def parse(text: str) -> Iterator[Parsed]:
-    """The structured documents in a text, in order; the same text may hold a transcript around them."""
+def parse(text: str, damage: list[str] | None = None) -> Iterator[Parsed]:
+    """The structured documents in a text, in order; the same text may hold a transcript around them.
+
+    Where it begins as one and none can be read, `damage` is told why.
+    """
+    damage = [] if damage is None else damage
     if is_yaml(text):
-        found = list(_yaml(text))
-        if found:
+        if found := list(_yaml(text, damage)):
+            damage.clear()
             yield from found
             return
-        yield from _embedded(text)
-    yield from _json(text)
+        for one in _embedded(text):
+            damage.clear()
+            yield one
+    yield from _json(text, damage)
     for gpu, begin, end in nvidia.gpus(text):
         yield Parsed(gpu, "listing", begin, end)
     for shown in islice(awstable.START.finditer(text), TABLES):
@@ -132,7 +139,7 @@ def _csv(text: str) -> Iterator[Parsed]:
         yield Parsed({"columns": columns, "rows": rows}, "csv", head.start(), end)
 
 
-def _json(text: str) -> Iterator[Parsed]:
+def _json(text: str, damage: list[str]) -> Iterator[Parsed]:
     decoder = json.JSONDecoder()
     at = tries = logged = 0
     while tries < DOCUMENTS and (begin := _JSON_START.search(text, at)):
@@ -140,9 +147,12 @@ def _json(text: str) -> Iterator[Parsed]:
         try:
             data, end = decoder.raw_decode(text, begin.start("open"))
             data = plain(data) if text.find("\\u", begin.start("open"), end) >= 0 else data
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            if tries == 1 and _OBJECT_START.match(text):
+                damage.append(_said(error))
             at = text.find("\n", begin.end()) + 1 or len(text)
             continue
+        damage.clear()
         if isinstance(data, dict) and len(_LOG_KEYS & data.keys()) > 1:
             logged += 1
         elif isinstance(data, dict | list) and data:
@@ -162,7 +172,7 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def _yaml(text: str) -> Iterator[Parsed]:
+def _yaml(text: str, damage: list[str]) -> Iterator[Parsed]:
     at = 0
     pieces = list(re.finditer(r"(?m)^---[^\n]*\n?", text))
     bounds = [(0, pieces[0].start() if pieces else len(text))]
@@ -173,19 +183,33 @@ def _yaml(text: str) -> Iterator[Parsed]:
         at = start + (skip.end() if skip else 0)
         try:
             data = _loaded(text[at:end])
-        except (yaml.YAMLError, ValueError, RecursionError):
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            if _YAML_START.match(text, at) and "{{" not in piece:  # a template is no object yet
+                damage.append(_said(error, text.count("\n", 0, at)))
             continue
         if isinstance(data, dict | list) and data:
             yield Parsed(data, "yaml", at, end)
+
+
+def _said(error: Exception, before: int = 0) -> str:
+    """What keeps a document from being read, and in which line of the text, `before` lines of which are others'."""
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}: {error.msg}"
+    if isinstance(error, yaml.MarkedYAMLError):
+        what, mark = error.problem or error.context, error.problem_mark or error.context_mark
+        return f"line {before + mark.line + 1}: {what}" if mark else str(what)
+    return str(error).partition("\n")[0]
 
 
 def _loaded(text: str) -> Any:
     """The value of one document. Raises ValueError where aliases blow it up: few do, each of many of the one before."""
     aliases = len(re.findall(r"(?m)(?:^|[\s:\[,-])\*\w", text))
     if aliases > ALIASES:
-        raise ValueError("has too many aliases")
+        raise ValueError("too many aliases")
     data = yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
-    return plain(data) if aliases else data
+    return plain(data, most=4 * len(text)) if aliases else data
 
 
 _MANIFEST = re.compile(r"(?m)^apiVersion: \S+\n(?:(?:[ ]+\S.*|[a-zA-Z]\w*:.*|- .*)?\n)+")

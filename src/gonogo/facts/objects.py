@@ -202,10 +202,10 @@ def requests(one: Object, spec: Path, resource: str) -> int:
     return total
 
 
-def read_objects(name: str, text: str) -> Iterator[Object]:
-    """The objects in one file."""
+def read_objects(name: str, text: str, damage: list[str] | None = None) -> Iterator[Object]:
+    """The objects in one file; `damage` is told what of it begins as one and can't be read."""
     file = Text(name, text)
-    for parsed in parse(text):
+    for parsed in parse(text, damage):
         yield from _objects(parsed.data, file, parsed, ())
 
 

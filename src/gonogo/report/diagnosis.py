@@ -19,7 +19,7 @@ _MOST_CLAIMS = 12
 
 def render(report: Report, width: int = 100, color: bool = False, unicode: bool = True, wide: bool = False) -> str:
     """Text for a terminal; `wide` shows all evidence and whole lines."""
-    page = _Page(max(width, 50), color, unicode, wide)
+    page = _Page(max(width, 40), color, unicode, wide)
     return "".join(f"{unglued(line).rstrip()}\n" for line in page.lines(report))
 
 

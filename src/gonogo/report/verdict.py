@@ -12,6 +12,9 @@ BAD = (Status.FAIL, Status.UNKNOWN, Status.WARN)
 """Statuses that a reader looks for, the worst first."""
 _NAMES = {Status.FAIL: "failed", Status.UNKNOWN: "undetermined"}
 _MOST_AREAS = 5
+NOT_READ = "not read"
+"""The text of diagnose's claims that say which files were left out."""
+_TOO_LITTLE = "too little to read for a word on the job"
 _OF_DIAGNOSE = (Verdict.FAULT, Verdict.DIAGNOSE_UNDECIDED, Verdict.NOTHING_FOUND)
 
 
@@ -73,7 +76,10 @@ def _of_lines(report: Report) -> str:
     known = "no known cause is proven" if not number else "one cause is likely and not proven"
     known = f"{number} causes are possible and none is proven" if number > 1 else known
     if not report.findings:
-        return known if number else "too little to read for a word on the job"
+        if number:
+            return known
+        missed = any(c.text == NOT_READ for c in report.coverage.not_proven)
+        return "not all could be read, and nothing else says that something broke" if missed else _TOO_LITTLE
     verb = "reports" if len(report.findings) == 1 else "report"
     return f"{kinds} of lines {verb} a failure, and {known}"
 
