@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import gonogo
-from gonogo.agent import child
+from gonogo.agent import child, effort
 from gonogo.agent.spec import Spec
 
 HANG = """
@@ -252,3 +252,16 @@ def test_one_that_has_no_cpu_when_its_time_is_up_is_told_from_one_that_waits(sta
     assert crowded["reason"] == "deadline" and crowded["waited_seconds"] > crowded["ran_seconds"]
     assert crowded["ran_seconds"] + crowded["waited_seconds"] > crowded["looked_seconds"]
     assert waiting["ran_seconds"] + waiting["waited_seconds"] < crowded["waited_seconds"] / 2
+
+
+def test_a_thread_that_ends_takes_no_time_away():
+    counts = {1: (5, 1), 2: (900, 900)}
+    work = effort.Effort(0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(effort, "_schedstats", lambda pid: iter(counts.items()))
+        clock = itertools.count(0.0, 1.0)
+        patch.setattr(effort.time, "monotonic", lambda: next(clock))
+        work.look()
+        counts = {1: (10**9, 2 * 10**9 + 1), 3: (10**9, 0)}
+        work.look()
+    assert work.told() == {"looked_seconds": 1.0, "ran_seconds": 2.0, "waited_seconds": 2.0}
