@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -138,12 +137,7 @@ _MOST_PROBLEMS = 10
 
 def load(path: Path) -> Plan:
     """Read a plan from a file; `-` is standard input. Raises InputError with file:line:column."""
-    if str(path) == "-":
-        data = sys.stdin.buffer.read(yamlfile.MOST_BYTES + 1)
-        if len(data) > yamlfile.MOST_BYTES:
-            raise InputError(f"<stdin>: {yamlfile.TOO_LARGE}")
-        return parse(data, "<stdin>")
-    return parse(yamlfile.read_file(path), str(path))
+    return parse(yamlfile.read_file(path), yamlfile.name_of(path))
 
 
 def parse(data: bytes, name: str) -> Plan:

@@ -1,5 +1,6 @@
 """The user's own job as a pattern: which object of a manifest it is, what it says, and what is refused."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -216,3 +217,16 @@ def test_ray_pods_have_the_shared_memory_that_kuberay_adds(kind, tmp_path):
     spec = like.load(path).template["spec"]
     shared = [{"name": "shared-mem", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}]
     assert spec.get("volumes", []) == (shared if kind == "RayCluster" else [])
+
+
+def test_a_manifest_is_read_from_stdin_and_so_called_there(tmp_path, monkeypatch):
+    def piped(data):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return like.load(Path("-"))
+
+    job = {"kind": "Job", "spec": {"parallelism": 2, "template": TRAINER}}
+    assert piped(manifest(tmp_path, job).read_bytes()).pods == 2
+    with pytest.raises(InputError, match=r'^<stdin>:2:21: "\$N" still has to be filled in, such as by `envsubst`\.$'):
+        piped(b"kind: Job\nspec: {parallelism: $N, template: {spec: {containers: [{name: t}]}}}\n")
+    with pytest.raises(InputError, match=r"^<stdin>: is larger than 1 MiB; give the job's manifest alone\.$"):
+        piped(b"#" * (1 << 21))

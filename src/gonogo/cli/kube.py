@@ -57,8 +57,10 @@ class Where(Context):
         Parameter(
             "--like",
             group=GROUP,
-            help="Take image, resources, volumes, tolerations … from this job's manifest. On this machine: number of "
-            "pods, variables, size of /dev/shm, limits.",
+            converter=flags.path_or_stdin,
+            allow_leading_hyphen=True,
+            help="Take image, resources, volumes, tolerations … from this job's manifest; - reads stdin. On this "
+            "machine: number of pods, variables, size of /dev/shm, limits.",
         ),
     ] = None
     image: Annotated[str | None, Parameter("--image", group=GROUP, help="The image that the pods run.")] = None

@@ -7,6 +7,7 @@ aliases can't blow up.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,6 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MOST_BYTES = 1 << 20
 MOST_VALUES = 50_000  # with aliases written out
 MOST_DEPTH = 50
-TOO_LARGE = f"is larger than {MOST_BYTES >> 20} MiB; a plan is a few lines."
 
 Path_ = tuple[str | int, ...]
 
@@ -53,20 +53,31 @@ class YamlFile:
         return InputError(f"{self.name}:{mark.line}:{mark.column}: {text}" if mark else f"{self.name}: {text}")
 
 
-def read_file(path: Path) -> bytes:
-    """The bytes of a regular file of bearable size. Raises InputError."""
+def name_of(path: Path) -> str:
+    """What errors call a file; `-` is standard input."""
+    return "<stdin>" if str(path) == "-" else str(path)
+
+
+def read_file(path: Path, wish: str = "a plan is a few lines") -> bytes:
+    """The bytes of a regular file of bearable size, or of standard input; `wish`: why larger ones aren't. Raises
+    InputError.
+    """
+    data = sys.stdin.buffer.read(MOST_BYTES + 1) if str(path) == "-" else _opened(path)
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{name_of(path)}: is larger than {MOST_BYTES >> 20} MiB; {wish}.")
+    return data
+
+
+def _opened(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise InputError(f"{path}: is a folder; a file was expected.")
         if path.exists() and not (path.is_file() or path.is_fifo()):
             raise InputError(f"{path}: is no regular file.")
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            return file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: can't be read: {getattr(error, 'strerror', None) or error}.") from None
-    if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: {TOO_LARGE}")
-    return data
 
 
 def parse(data: bytes, name: str) -> YamlFile:

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from gonogo.documents.yamlfile import LOADER, MOST_DEPTH, MOST_VALUES, read_file
+from gonogo.documents.yamlfile import LOADER, MOST_DEPTH, MOST_VALUES, name_of, read_file
 from gonogo.errors import InputError, escaped
 from gonogo.launch.commands import with_told
 from gonogo.launch.kinds import (
@@ -53,8 +53,8 @@ class Pattern:
 
 
 def load(path: Path) -> Pattern:
-    """The training job of a manifest. Raises InputError with file, and line and column where known."""
-    data = read_file(path)
+    """The training job of a manifest; `-` is stdin. Raises InputError with file, and line and column where known."""
+    data, path = read_file(path, "give the job's manifest alone"), Path(name_of(path))
     try:
         documents = list(yaml.load_all(data, Loader=LOADER))  # a safe loader
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:

@@ -66,7 +66,7 @@ def _odd(lines: Sequence[str], path: Path) -> str:
 
 def _fill(name: str, path: Path) -> str:
     if name.startswith("$"):
-        return f", such as by `envsubst < {path}`"
+        return ", such as by `envsubst`" if str(path) == "<stdin>" else f", such as by `envsubst < {path}`"
     return ", as by `helm template`" if name.startswith("{") else ""
 
 
