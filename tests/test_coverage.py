@@ -33,6 +33,13 @@ def test_a_subject_counts_when_something_is_ok_and_nothing_bad() -> None:
     assert proven(*found) == ["1 of 4 nodes"]
 
 
+def test_a_claim_names_the_checks_that_found_something_well() -> None:
+    a, b = node("a"), node("b")
+    found = [finding(OK, a), finding(SKIP, a, "JOB004"), finding(WARN, a, "NOD002"), finding(SKIP, b, "LNK001")]
+    (claim,) = coverage([*found, finding(OK, b, "NOD003")], {}, {}).proven
+    assert (claim.text, claim.checks) == ("2 of 2 nodes", ("NET001", "NOD003"))
+
+
 def test_checks_that_are_ok_on_every_subject_are_counted_where_not_every_subject_is_well() -> None:
     a, b = node("a"), node("b")
     well = [finding(OK, a, "NOD001"), finding(OK, b, "NOD001")]

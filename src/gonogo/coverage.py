@@ -52,7 +52,9 @@ def _subjects(findings: Iterable[Finding]) -> list[Claim]:
     for finding in findings:
         if finding.subject.kind not in _ONE_OF_A_KIND:
             by_subject.setdefault(finding.subject, set()).add(finding.status)
-            by_kind.setdefault(finding.subject.kind, set()).add(finding.check)
+            checks = by_kind.setdefault(finding.subject.kind, set())
+            if finding.status is Status.OK:  # what it only skipped or warned of proves nothing
+                checks.add(finding.check)
     claims = []
     for kind, checks in by_kind.items():
         all_of_kind = [statuses for subject, statuses in by_subject.items() if subject.kind == kind]

@@ -196,6 +196,17 @@ def test_each_cause_of_agents_is_in_both_tables():
     assert of_agents(known)
 
 
+def test_a_path_at_which_a_file_is_does_exist():
+    def file(fields):
+        if where(fields, step="storage", kind="failed"):
+            fields |= {"op": "folder", "errno": "ENOTDIR", "text": "Not a directory"}
+        return fields
+
+    found = judged("storage-read-only", file)
+    assert "storage.path_missing" not in fired(found)
+    assert "ENOTDIR" in " ".join(f.message for f in found.of("STO001", "fail"))
+
+
 def test_dropped_and_rejected_are_told_apart():
     assert "is dropped" in recorded("rendezvous-port-dropped").cause("network.port_blocked").summary
     assert "is rejected" in recorded("rendezvous-port-rejected").cause("network.port_blocked").summary

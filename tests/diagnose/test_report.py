@@ -1,5 +1,6 @@
 """What a report says besides root causes: what was not seen, and of what kind an unexplained line is."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from gonogo import registry
 from gonogo.diagnose import diagnose
 from gonogo.model import Report, Verdict
+from gonogo.report.verdict import reason
 
 SOCKETS = "w{0}:5:5 [0] NCCL INFO Using network Socket\n"
 VIA = "w{0}:5:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0\n"
@@ -70,3 +72,17 @@ def test_a_last_line_without_its_end_was_read_too(text: str, lines: int, verdict
     report = diagnose(tmp_path, registry=registry.load_causes_of("gonogo.facts.events"))
     assert report.verdict is verdict
     assert f", {lines} line{'' if lines == 1 else 's'}" in report.target.summary
+
+
+def test_what_was_read_until_ctrl_c_is_not_called_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if data := super().read(size):
+                return data
+            raise KeyboardInterrupt
+
+    text = b"step 1 loss 0.5\n" * 2_000_000  # more than is read at once
+    known = registry.load_causes_of("gonogo.facts.events")
+    report = diagnose(None, registry=known, stdin=Interrupted(text))
+    assert report.verdict is Verdict.DIAGNOSE_UNDECIDED and report.run.interrupted
+    assert reason(report) == "nothing that was read until then says that something broke"

@@ -147,7 +147,7 @@ def sources(path: Path | None, stdin: IO[bytes], notes: Notes, limits: Limits | 
                 notes.miss(name, f"could not be read: {error.strerror or error}.")
     else:
         if not stat.S_ISREG(path.stat().st_mode) and not stat.S_ISFIFO(path.stat().st_mode):
-            raise OSError(f"{path} is neither a file nor a folder")
+            raise OSError("it is neither a file nor a folder")
         with path.open("rb") as stream:
             yield from _unpack(path.name, stream, notes, limits, limits.depth)
 

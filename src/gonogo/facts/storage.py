@@ -73,8 +73,8 @@ class PathProbe:
 
     @property
     def is_missing(self) -> bool:
-        """Whether nothing is there: the very first look was refused."""
-        return any(r.op in ("space", "folder") and r.errno in MISSING for r in self.refusals)
+        """Whether nothing is there: the very first look was refused. Else something is, such as a file."""
+        return any(r.op == "space" and r.errno in MISSING for r in self.refusals)
 
     def rate(self, kind: str) -> float | None:
         """Bytes per second of `write` (until they are durable) or `read`."""

@@ -78,6 +78,8 @@ def _of_lines(report: Report) -> str:
     if not report.findings:
         if number:
             return known
+        if report.run.interrupted:
+            return "nothing that was read until then says that something broke"
         missed = any(c.text == NOT_READ for c in report.coverage.not_proven)
         return "not all could be read, and nothing else says that something broke" if missed else _TOO_LITTLE
     verb = "reports" if len(report.findings) == 1 else "report"

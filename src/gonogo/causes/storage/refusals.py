@@ -47,10 +47,8 @@ def _explained(findings: Findings, names: Iterable[str]) -> tuple[FindingKey, ..
 
 
 def who(probes: Collection[PathProbe], storage: Storage) -> str:
-    """On all 3 nodes; or on 1 of 3 nodes: node2."""
+    """On all 3 nodes, or on 1 of 3 nodes (node2); on the only one by its name."""
     names = [p.node for p in probes]
-    return (
-        f"on all {len(storage)} nodes"
-        if len(names) == len(storage)
-        else f"on {len(names)} of {len(storage)} nodes ({and_others(names)})"
-    )
+    if len(names) == len(storage):
+        return f"on all {len(names)} nodes" if len(names) > 1 else f"on {and_others(names)}"
+    return f"on {len(names)} of {len(storage)} nodes ({and_others(names)})"
