@@ -64,9 +64,11 @@ RANKS = {
     "mpirun -np 2 -N 1 torchrun --nproc_per_node=4 x.py": 4,
     'torchrun --nproc-per-node "$GPUS" x.py': 4,
     "torchrun --nproc-per-node ${UNKNOWN} x.py": 2,
+    "torchrun $(ARGS) x.py": 4,
 }
 
 
 @pytest.mark.parametrize("command", RANKS)
 def test_who_starts_the_ranks_says_how_many_before_the_jobs_slots_do(command, mpi_job):
-    assert mpi_job(["sh", "-c", command], env(GPUS="4"), slotsPerWorker=2).ranks == RANKS[command]
+    told = env(GPUS="4") + (env(ARGS="--nproc_per_node $GPUS") if "ARGS" in command else [])
+    assert mpi_job(["sh", "-c", command], told, slotsPerWorker=2).ranks == RANKS[command]

@@ -46,9 +46,9 @@ def _fields(item: Dict) -> Iterator[object]:
 
 
 def _commands(template: Dict) -> Iterator[object]:
-    """Of a value that is a variable, what the container sets it to."""
+    """In its words and variables; of a value that is a variable, what the container sets it to."""
     for text, own in texts(template):
-        for groups in _FLAG.findall(text):
+        for groups in _FLAG.findall(" ".join((text, *own.values()))):
             said = "".join(groups)
             yield own.get(said.lstrip("${("), "") if said.startswith("$") else said
         yield from (own[name] for name in _VARIABLES if name in own)
