@@ -29,6 +29,7 @@ GOOD_NEWS: Mapping[str, tuple[str, ...]] = {
         "k8s.admission",
         "k8s.topology",
         "k8s.probe",
+        "pod.config",
         "image.",
         "storage.",
         "cni.",
@@ -54,7 +55,7 @@ OF_PODS = (
     "k8s.unschedulable", "k8s.no_scale_up", "k8s.warning", "k8s.quota", "k8s.oom", "k8s.back_off", "k8s.container",
     "k8s.evicted", "k8s.preempted", "k8s.probe", "k8s.admission", "k8s.topology", "image.", "storage.mount",
     "storage.waits", "storage.driver", "storage.provisioning", "cni.no_address", "cni.not_ready", "queue.",
-    "kernel.oom", "node.not_ready",
+    "kernel.oom", "node.not_ready", "pod.config",
 )  # fmt: skip
 OF_MEETING = ("dns.name_unknown", "c10d.connect_errno")
 """What ranks say while they look for each other, over once they met."""
