@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from gonogo.facts.identities import Identities
+if TYPE_CHECKING:
+    from gonogo.facts.identities import Identities
 
 MOST = 3
 """Nodes that are named in a sentence."""

@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -122,16 +121,22 @@ def _hint(path: Path) -> str:
 
 
 def _render(report: Report, output: Output) -> str:
-    from gonogo.report import diagnosis, json, lists
-    from gonogo.report import markdown as as_markdown
+    """Each form is imported when it is asked for."""
+    match output:
+        case "json":
+            from gonogo.report import json
 
-    screen = Screen.of(sys.stdout)
-    renderers: dict[Output, Callable[[], str]] = {
-        "table": lambda: diagnosis.render(report, width=screen.width, color=screen.color, unicode=screen.unicode),
-        "wide": lambda: diagnosis.render(report, screen.width, screen.color, screen.unicode, wide=True),
-        "json": lambda: json.render(report),
-        "yaml": lambda: lists.yaml_text(report),
-        "name": lambda: lists.names(report),
-        "markdown": lambda: as_markdown.render(report),
-    }
-    return renderers[output]()
+            return json.render(report)
+        case "yaml" | "name":
+            from gonogo.report import lists
+
+            return lists.yaml_text(report) if output == "yaml" else lists.names(report)
+        case "markdown":
+            from gonogo.report import markdown
+
+            return markdown.render(report)
+        case "table" | "wide":
+            from gonogo.report import diagnosis
+
+            screen = Screen.of(sys.stdout)
+            return diagnosis.render(report, screen.width, screen.color, screen.unicode, wide=output == "wide")

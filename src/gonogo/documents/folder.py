@@ -13,7 +13,6 @@ from gonogo.documents.blocks import Block, blocks, is_binary
 from gonogo.documents.notebook import is_notebook, outputs
 from gonogo.documents.sources import Limits, Notes, sources
 from gonogo.documents.speech import SOURCE_CODE, kind, without_changes
-from gonogo.documents.structured import is_yaml, unfolded
 
 _STRUCTURED = re.compile(
     rb"(?m)^(?!\{\"(?:level|ts|stream)\":)[{\[](?=\s*[\"{\[}\]\n])|^(?:- )?(?:apiVersion|kind):"
@@ -106,6 +105,8 @@ def read(
                 if _STRUCTURED.match(head):
                     done.notes.add(source.name, "is too large to be read as objects; its lines were.")
             elif _is_structured(head[:HEAD_BYTES]):
+                from gonogo.documents.structured import is_yaml, unfolded  # takes a while
+
                 text = _text(head)
                 if is_yaml(text):
                     stream = io.BytesIO(unfolded(text).encode())

@@ -6,9 +6,6 @@ import json
 import re
 from typing import Any
 
-import yaml
-
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MOST_VALUES = 2_000_000  # with aliases written out: 16 MiB hold fewer
 MOST_DEPTH = 200
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -26,8 +23,10 @@ def json_value(text: bytes | str) -> Any:
 
 def yaml_values(text: bytes) -> list[Any]:
     """The values of all documents in a YAML text, as JSON could hold them. Raises ValueError as `json_value` does."""
+    import yaml  # takes a while to load, and few texts are YAML
+
     try:
-        documents = list(yaml.load_all(text, Loader=LOADER))
+        documents = list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"isn't YAML: {type(error).__name__}") from None
     walk = _Plain(min(MOST_VALUES, 4 * len(text)))

@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gonogo.documents.redact import redact
-from gonogo.documents.structured import Parsed, line_of, parse
-from gonogo.facts.described import from_description
-from gonogo.facts.tables import from_row
 from gonogo.model import Evidence, Subject
+
+if TYPE_CHECKING:  # reading objects takes a while to load, and most logs hold none
+    from gonogo.documents.structured import Parsed
 
 Path = tuple[str | int, ...]
 MISSING: Any = None
@@ -83,6 +83,8 @@ class Object:
 
     def cite(self, path: str | Path = (), text: str = "") -> Evidence:
         """The line that a value stands on, shown as it is, with what it means if `text` says so."""
+        from gonogo.documents.structured import line_of
+
         steps = _steps(path)
         while steps and self.get(steps) is None:
             steps = steps[:-1]
@@ -204,12 +206,17 @@ def requests(one: Object, spec: Path, resource: str) -> int:
 
 def read_objects(name: str, text: str, damage: list[str] | None = None) -> Iterator[Object]:
     """The objects in one file; `damage` is told what of it begins as one and can't be read."""
+    from gonogo.documents.structured import parse
+
     file = Text(name, text)
     for parsed in parse(text, damage):
         yield from _objects(parsed.data, file, parsed, ())
 
 
 def _objects(data: Any, file: Text, parsed: Parsed, path: Path, item_of: str = "") -> Iterator[Object]:
+    from gonogo.facts.described import from_description
+    from gonogo.facts.tables import from_row
+
     if parsed.form == "table":
         if row := from_row(data):
             yield Object(row[0], row[1], file, parsed)

@@ -34,9 +34,9 @@ class Step:
 
     @classmethod
     def of(cls, kind: Kind, name: str, call: Callable[..., Any]) -> Step:
-        hints = typing.get_type_hints(call)
+        hints = inspect.get_annotations(call, eval_str=True)
         try:
-            made = hints.pop("return")
+            made: Any = hints.pop("return")
             unknown = set(inspect.signature(call).parameters) - set(hints)
         except KeyError:
             raise RegistryError(f"{name}: no return annotation") from None
