@@ -10,7 +10,7 @@ from gonogo.facts.events import Event, Events
 from gonogo.facts.objects import Object, Objects, pod_specs
 
 _POOL = re.compile(r"incompatible with (?:nodepool|provisioner) \\*\"?(?P<pool>[\w.-]+)")
-_TAINT = re.compile(r"did not tolerate (?:taint )?(?P<what>[\w./=:-]+)")
+_TAINT = re.compile(r"did not tolerate (?:taint )?(?:\(taint=)?(?P<what>[\w./=:-]+)")
 _SIZE = re.compile(
     r"(?P<what>no instance type (?:satisfied resources|has enough|which had enough|met the resource).{0,160}"
     r"|(?:all available instance types )?exceed limits for \w+)"

@@ -19,6 +19,7 @@ from gonogo.causes.network.symptoms import waiting
 from gonogo.causes.proof import diagnosis
 from gonogo.facts.events import Events
 from gonogo.facts.objects import Object, Objects
+from gonogo.facts.unschedulable import unschedulable
 from gonogo.kernel import cause
 from gonogo.model import Certainty, Diagnosis, Repair, Subject
 
@@ -59,7 +60,8 @@ def kubelet_down(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     suffered = Events((*waiting(events), *events.of("nccl.peer_gone", "gloo.peer_gone", "horovod.shut_down")))
     stuck = events.of("node.not_ready").where(hours=re.compile(r"\d"))
     shown = seen.where(state=re.compile("Ready|message"))
-    if (gone or rows) or (seen and (suffered or stopped or stuck or shown) and not objects.of("Node")):
+    alone = any(u.nodes == u.count("node.kubernetes.io/unreachable") for u in unschedulable(events) if u.nodes)
+    if (gone or rows) or (seen and (suffered or stopped or stuck or shown or alone) and not objects.of("Node")):
         used = {str(p.get("spec.nodeName")) for p in objects.of("Pod") if p.get("spec.nodeName")}
         elsewhere = bool(used) and not suffered and not used & {n.name for n in (*(n for n, _ in gone), *rows)}
         sure = (seen or stopped or (rows and suffered)) and not elsewhere
