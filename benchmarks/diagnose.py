@@ -2,7 +2,8 @@
 
     python benchmarks/diagnose.py [--megabytes 1000] [--percent 1 30]
 
-Prints one row for each share of lines that carry an anchor: seconds, MB/s and the most memory (RSS) of the process.
+Prints what a start costs, the best of ten, then one row for each share of lines that carry an anchor: seconds, MB/s
+and the most memory (RSS) of the process.
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ def write(path: Path, megabytes: int, percent: float) -> int:
         chunk.append(form.format(m=n // 60 % 60, s=n % 60, f=n * 25 % 1_000_000, r=rng.randrange(8), n=1000 + n % 9000))
     block = "".join(chunk).encode()
     with path.open("wb") as out:
-        while out.tell() < megabytes * 1_000_000:
-            out.write(block)
-            lines += len(chunk)
+        while (left := megabytes * 1_000_000 - out.tell()) > 0:
+            part = block if left >= len(block) else block[: block.index(b"\n", left - 1) + 1]
+            out.write(part)
+            lines += part.count(b"\n")
     return lines
 
 
@@ -82,8 +84,15 @@ def main() -> None:
         anchors.write_bytes(b"\n".join(catalogue().anchors) + b"\n")
         small = Path(folder) / "small.log"
         write(small, 1, 5)
-        seconds, memory = timed([*gonogo, str(small)])
-        print(f"{'1 MB, 5 % anchored':34} {seconds:7.2f} s {'':10} {memory:7.0f} MB")
+        line = Path(folder) / "line.log"
+        line.write_text("a line\n")
+        for name, argv in {
+            "python -c pass": [sys.executable, "-c", "pass"],
+            "gonogo diagnose, one line": [*gonogo, str(line)],
+            "gonogo diagnose, 1 MB, 5 % anchored": [*gonogo, str(small)],
+        }.items():
+            seconds, memory = min(timed(argv) for _ in range(10))
+            print(f"{name:36} {seconds:5.2f} s {'':10} {memory:7.0f} MB")
         for percent in options.percent:
             log = Path(folder) / "mixed.log"
             lines = write(log, options.megabytes, percent)
