@@ -82,6 +82,15 @@ def test_nodes_are_in_natural_order_where_nobody_says() -> None:
     assert log.nodes == ("node1", "node2", "node10")
 
 
+def test_who_is_only_spoken_of_was_expected_too() -> None:
+    """Of an archive that is cut off, the first file may be all: its node was not alone."""
+    data = line("node1", "ports", "probe", peer="node0") + line("node1", "ports", "probe", peer=["node3"])
+    log = replay.logs({"agents/node1.jsonl": data})[PortsLog]
+    assert isinstance(log, PortsLog)
+    assert log.nodes == ("node0", "node1")
+    assert log.ended["node0"] == "its records end before the first"
+
+
 def test_damaged_lines_are_counted_and_named() -> None:
     notes: list[str] = []
     data = line("node0", "node", "info") + b"garbage\n[1]\n{}\n" + b'{"v":1,"node":1,"step":"x","kind":"y"}\n'

@@ -119,12 +119,13 @@ def _end(node: str, records: Iterable[Record]) -> str:
 
 
 def _nodes(records: Sequence[Record]) -> tuple[str, ...]:
-    """The expected nodes in index order: as built, else those that wrote, in natural order."""
+    """The expected nodes in index order: as built, else those that wrote or were spoken of, in natural order."""
     for record in records:
         built = record.get("nodes") if record.get("step") == "fabric" and record.kind == "built" else None
         if isinstance(built, list):
             return tuple(str(n["name"]) for n in built if isinstance(n, dict) and "name" in n)
-    names = {r.node for r in records} - {"fabric"}
+    names = {r.node for r in records} | {peer for r in records if isinstance(peer := r.get("peer"), str)}
+    names -= {"fabric", ""}
     return tuple(sorted(names, key=lambda n: [int(p) if p.isdigit() else p for p in re.split(r"([0-9]+)", n)]))
 
 

@@ -25,6 +25,12 @@ def test_a_node_that_made_a_group_of_its_own_is_not_the_group():
     assert {f.expected for f in found.of("COL001", "ok")} == {2}
 
 
+def test_where_nobody_tells_of_a_group_who_is_missing_from_it_is_not_known():
+    """As in a bundle that is cut off before the coordinator's records."""
+    found = judged("healthy-4", lambda fields: None if fields["kind"] == "group" else fields, only=("COL001",))
+    assert {f.status for f in found.of("COL001")} == {"unknown"}
+
+
 def test_a_rank_in_a_smaller_world_fails():
     change = with_fields({"world_size": 2}, step="collectives", kind="init", node="node1")
     assert judged("healthy", change, only=("COL001",)).bad("COL001") == {"node/node1"}
