@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -51,3 +53,14 @@ def test_a_broken_plug_in_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_everything_of_our_own_is_found() -> None:
     modules = {path.stem for path in Path(registry.__file__).parent.glob("checks/*/[a-z][a-z][a-z][0-9]*.py")}
     assert {id.lower() for id in registry.load().checks} >= {name.partition("_")[0] for name in modules}
+
+
+def test_what_one_page_needs_is_loaded_alone_and_is_the_same_page() -> None:
+    """In a child: here all is loaded already."""
+    ask = "from gonogo import pages, registry; print([p for p in pages.pages(registry.load{}) if p.id == {!r}])"
+    for id in ("NET001", "network.port_blocked", "pod.oom_killed"):
+        alone, among_all = (
+            subprocess.run([sys.executable, "-c", ask.format(how, id)], capture_output=True, text=True, check=True)
+            for how in (f"_of({id!r})", "()")
+        )
+        assert alone.stdout == among_all.stdout != "[]\n"

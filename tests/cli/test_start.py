@@ -70,3 +70,9 @@ def test_what_reads_nothing_loads_little_more_than_the_command_line(argv):
     modules = loaded(*argv)
     assert foreign(modules) <= (HELP if "--help" in argv else COMMAND_LINE)
     assert not [name for name in modules if name.startswith(("gonogo.causes", "gonogo.facts", "gonogo.kernel"))]
+
+
+@pytest.mark.parametrize("id", ["NET001", "pod.oom_killed"])
+def test_a_page_is_told_without_the_others(id):
+    steps = [name for name in loaded("explain", id) if name.count(".") == 3 and name.startswith("gonogo.c")]
+    assert 0 < len(steps) < 30

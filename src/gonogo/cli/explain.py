@@ -40,6 +40,9 @@ def explain(
     if schema:
         out(json.dumps(_schema(schema), indent=2) + "\n")
         return Exit.GO
+    if id and (page := next((p for p in pages.pages(registry.load_of(id)) if p.id == id), None)):
+        _show(page.markdown)
+        return Exit.GO
     known = registry.load()
     every = pages.pages(known) + pages.signatures(known)
     if list_:
