@@ -28,6 +28,10 @@ _OF_PEOPLE = re.compile(
 POD_STATE, JOB_STATE = "k8s.pod_state", "k8s.job_state"
 """Stand where a signature's id stands, for findings about a pod's or job's own state."""
 WELL_PHASES = ("Running", "Succeeded", "Completed", "Terminating")
+_ENDED_BADLY = re.compile(
+    r"(?i)\bexit(?:s|ed)? with (?:exit |return )?(?:code|status) ?[=:]? ?-?[1-9]|non-zero exit status"
+)
+"""What a launcher says of a process that failed: not well, although steps were seen before."""
 HARMLESS_XIDS = (43, 63, 92)
 """A program that ended, a row that is set aside at the next reset, corrected errors."""
 SHOWN_SUBJECTS = 50  # findings of one kind of line in the report
@@ -87,7 +91,11 @@ def vague(events: Events, objects: Objects, progress: Progress) -> tuple[Finding
     good = folders_of_good_ends(events, objects, progress)
     told = [e for e in events.of("log.trouble", "gpu.xid") if e.captures.get("xid") not in HARMLESS_XIDS]
     waits = [e for e in events.of("train.waits_long") if _is_after(e, events, progress)]
-    some = raised or Events(tuple(waits or (e for e in told if folder_of(e.file) not in good)))
+    done = {folder_of(f) for f in events.of("job.finished").files}
+    ended = [e for e in told if _ENDED_BADLY.search(e.text) and folder_of(e.file) not in done]
+    ended = [e for e in ended if _is_after(e, events, progress)]
+    left = ended or [e for e in told if folder_of(e.file) not in good]
+    some = raised or Events(tuple(waits or left))
     if not some:
         return _failed(objects) or _slower(events, objects)
     kind = some.all[0].signature

@@ -33,6 +33,7 @@ def application_fault(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     ):
         first = (told or xids).first
         failed = events.of("torch.nccl_error", "c10d.watchdog_timeout", "nccl.cuda_failure", "python.exception")
+        fabric = events.of("nccl.multicast_failed", "cuda.nvlink_error")  # what reads peers fails, too, where these do
         is_theirs = bool(told) or any(_is_near(x, f) for x in xids for f in failed)
         yield diagnosis(
             "gpu.application_fault",
@@ -42,7 +43,7 @@ def application_fault(events: Events, objects: Objects) -> Iterator[Diagnosis]:
             Events(tuple(e for e in events.of("python.exception") if e.get("user"))),
             events.of("nccl.cuda_failure", "torch.nccl_error"),
             repair=Repair.CHANGE_CODE,
-            certainty=None if is_theirs else Certainty.HYPOTHESIS,
+            certainty=None if is_theirs and not fabric else Certainty.HYPOTHESIS,
             next_observation="With CUDA_LAUNCH_BLOCKING=1 in the env of all ranks the traceback names the "
             "kernel that fails.",
         )

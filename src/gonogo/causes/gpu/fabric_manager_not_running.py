@@ -19,7 +19,7 @@ from gonogo.causes.proof import diagnosis
 from gonogo.facts.events import Events
 from gonogo.facts.objects import Objects
 from gonogo.kernel import cause
-from gonogo.model import Diagnosis, Repair
+from gonogo.model import Certainty, Diagnosis, Repair
 
 
 @cause("gpu.fabric_manager_not_running", refines=("gpu.driver_not_loaded",), also=True)
@@ -36,4 +36,16 @@ def fabric_manager_not_running(events: Events, objects: Objects) -> Iterator[Dia
             events.of("cuda.no_device", "gpu.fabric_in_progress"),
             repair=Repair.RESTART_PROCESS,
             commands=("systemctl enable --now nvidia-fabricmanager; journalctl -u nvidia-fabricmanager -n 50",),
+        )
+    elif failed := events.of("nccl.multicast_failed"):
+        yield diagnosis(
+            "gpu.fabric_manager_not_running",
+            "NVLink SHARP can't be set up: fabric manager is down, or was restarted under the GPUs, or a switch fails.",
+            failed,
+            events.of("torch.nccl_error", "nccl.cuda_failure"),
+            repair=Repair.RESTART_PROCESS,
+            certainty=Certainty.HYPOTHESIS,
+            next_observation="What fabric manager's journal says, and since when it runs; NCCL_NVLS_ENABLE=0 is the "
+            "way around until then.",
+            commands=("systemctl status nvidia-fabricmanager; journalctl -u nvidia-fabricmanager -n 50",),
         )

@@ -25,7 +25,7 @@ from gonogo.model import Diagnosis, Repair
 
 @cause(
     "gpu.fabric_manager_restarted_without_reset",
-    refines=("nccl.version_bug", "gpu.fabric_manager_not_running"),
+    refines=("gpu.fabric_manager_not_running",),
     also=True,
 )
 def fabric_manager_restarted_without_reset(events: Events, objects: Objects) -> Iterator[Diagnosis]:
@@ -33,7 +33,7 @@ def fabric_manager_restarted_without_reset(events: Events, objects: Objects) -> 
     moves = events.of("gpu.fabric_manager_started")
     stopped = Events(tuple(e for e in moves if re.search("(?i)stopp|restart", e.text)))
     started = Events(tuple(e for e in moves if "Started" in e.text))
-    failed = Events((*events.of("nccl.known_bug"), *events.of("cuda.system_not_initialized")))
+    failed = Events((*events.of("nccl.multicast_failed"), *events.of("cuda.system_not_initialized")))
     if stopped and started and failed and not events.of("gpu.fabric_manager_mismatch"):
         yield diagnosis(
             "gpu.fabric_manager_restarted_without_reset",

@@ -12,6 +12,7 @@ https://pytorch.org/docs/stable/distributed.html#environment-variable-initializa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gonogo.causes.network.symptoms import dropped, refused, waiting
@@ -20,6 +21,9 @@ from gonogo.facts.events import Events
 from gonogo.facts.objects import Object, Objects
 from gonogo.kernel import cause
 from gonogo.model import Diagnosis, Repair
+
+_NO_NAME = re.compile(r"[/\\$<>{}@\s]|^None$")
+"""What no host's name has: a path, a variable that nobody filled in, a user before the host."""
 
 
 @cause("job.master_addr_wrong", also=True)
@@ -34,6 +38,16 @@ def master_addr_wrong_in_logs(events: Events, objects: Objects) -> Iterator[Diag
     )
     told = [n for n in names.values("address") if not n[0].isdigit()]
     unknown = events.of("dns.name_unknown")
+    if unknown and (nonsense := [n for n in told if _NO_NAME.search(n)]):
+        yield diagnosis(
+            "job.master_addr_wrong",
+            f"The ranks are told to meet at {nonsense[0]}, which is no name of a host.",
+            Events(tuple(e for e in names if e.get("address") == nonsense[0])),
+            unknown,
+            repair=Repair.CHANGE_JOB,
+            commands=("env | grep -e MASTER_ -e PET_RDZV  # in each rank's environment",),
+        )
+        return
     services = objects.of("Service")
     pods = {p.name for p in objects.of("Pod")} | {str(p.get("spec.hostname", "")) for p in objects.of("Pod")}
     wrong = [

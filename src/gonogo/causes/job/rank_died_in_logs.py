@@ -36,7 +36,7 @@ def rank_died_in_logs(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     )
     killed = events.of("job.process_killed")
     containers = Events(tuple(e for e in events.of("k8s.container_exit") if int(e["code"]) in (134, 135, 137, 139)))
-    gave_up = set(events.of("c10d.watchdog_timeout", "torch.watchdog_terminated").files)
+    gave_up = set(events.of("c10d.watchdog_timeout", "c10d.watchdog_stuck", "torch.watchdog_terminated").files)
     signals, exits, containers = (
         Events(tuple(e for e in some if not (e.file in gave_up and _aborted(e))))
         for some in (signals, exits, containers)

@@ -1,10 +1,10 @@
 """A known bug of this NCCL version.
 
 ## What is wrong
-Some failures belong to versions of NCCL and the driver, such as NVLS that can't be set up.
+Some failures belong to versions of NCCL, such as 2.28, which on Arm loses slots of its proxy.
 
 ## Fix
-Another NCCL; as a way around, the feature off (NCCL_NVLS_ENABLE=0).
+Another NCCL.
 
 ## Source
 https://docs.nvidia.com/deeplearning/nccl/release-notes/index.html
@@ -38,15 +38,4 @@ def version_bug(events: Events, objects: Objects) -> Iterator[Diagnosis]:
             slots,
             repair=Repair.CHANGE_IMAGE,
             commands=("pip install 'nvidia-nccl-cu13>=2.29.3'  # in the image",),
-        )
-        return
-    seen = Events(tuple(e for e in events.of("nccl.known_bug") if "uncorrectable" not in e.text))
-    if seen and events.of("torch.nccl_error", "nccl.cuda_failure"):
-        yield diagnosis(
-            "nccl.version_bug",
-            f"NCCL {next(iter(events.of('nccl.version').values('version')), '')} fails to set up NVLink SHARP.",
-            seen,
-            events.of("nccl.version"),
-            repair=Repair.CHANGE_IMAGE,
-            commands=("export NCCL_NVLS_ENABLE=0",),
         )

@@ -56,6 +56,16 @@ def command_not_found(events: Events, objects: Objects) -> Iterator[Diagnosis]:
             next_observation="If it begins with #!, whether the image is for the node's CPU: kubectl get nodes -L "
             "kubernetes.io/arch, and docker manifest inspect of the image.",
         )
+    if unknown := events.of("mpi.executable_missing"):
+        yield diagnosis(
+            "pod.command_not_found",
+            f"mpirun finds no program {next(iter(events.of('mpi.executable').values('command')), '')} to start.",
+            unknown,
+            events.of("mpi.executable"),
+            repair=Repair.CHANGE_JOB,
+            next_observation="Whether it is a word of mpirun's own that is misspelt, or a program that a host's image "
+            "lacks.",
+        )
     by_hand = [e for e in seen if _named(e).rpartition("/")[2] in _TOOLS or "exec failed: unable to start" in e.text]
     if seen and len(by_hand) < len(seen):
         first = seen.first

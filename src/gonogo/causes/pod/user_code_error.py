@@ -27,7 +27,7 @@ from gonogo.model import Certainty, Diagnosis, Repair
 _FOLLOWS = re.compile(
     r"^(?:torch\.distributed\.|.*ChildFailedError|.*DistBackendError|.*DistStoreError|.*DistNetworkError|.*Rendezvous\w+Error"
     r"|.*errors_impl\.(?:Unavailable|Aborted|Cancelled|DeadlineExceeded)Error|.*SignalException|KeyboardInterrupt|SystemExit|subprocess\.CalledProcessError|horovod\..*HorovodInternalError|BrokenPipeError"
-    r"|RPC$|ConnectionResetError|EOFError|.*ProcessExitedException|.*ProcessRaisedException)"
+    r"|ray\.exceptions\.|.*NVMLError|RPC$|ConnectionResetError|EOFError|.*ProcessExitedException|.*ProcessRaisedException)"
 )
 OF_SETTINGS = (
     "ConfigAttributeError", "ConfigKeyError", "DatasetNotFoundError", "EntryNotFoundError", "GatedRepoError",
@@ -40,6 +40,7 @@ _OF_TENSORS = re.compile(
     r"shapes cannot be multiplied|[Ss]izes? of tensors? |size mismatch|to be on the same device|expected scalar type"
     r"|Weights only load failed|gated repo|is not a valid model identifier|does not appear to have a file named"
     r"|shape '.*' is invalid|in loading state_dict|a second time|does not require grad|out of (?:range|bounds)\b"
+    r"|ops must be configured at program startup"
 )
 _OF_DEVICES = re.compile(
     r"(?i)^(?:cuda|cudnn|cublas\w*|nccl|hip|cufft|cusolver)\b.{0,30}\b(?:error|status\w*)|\bCUBLAS_STATUS|\bCUDNN_STATUS"

@@ -23,7 +23,7 @@ from gonogo.model import Diagnosis, Repair
 
 _FATAL = re.compile(
     r"error while loading shared libraries|(?:^|\s)(?:ImportError|OSError|RuntimeError): |' not found \(required by"
-    r"|symbol lookup error"
+    r"|symbol lookup error|^\S*\blib(?:torch|c10)\w*\.so: undefined symbol"
 )
 
 
@@ -31,6 +31,8 @@ _FATAL = re.compile(
 def missing_library(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     """Fires where a load failed as an error of the program, and not as a note of something optional."""
     raised = {(e.file, e.line) for e in events.of("python.exception")}
+    # transformers writes its own line and, under it, that of the import which failed
+    raised |= {(e.file, e.line + 1) for e in events.of("python.error_line") if "following error" in e.get("message")}
     fatal = [e for e in events.of("library.missing") if (e.file, e.line) in raised or _FATAL.search(e.text)]
     apart = events.of("library.mismatched")
     if apart and not fatal:
