@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from gonogo.cli.verify import again
+from gonogo.model import Status, Verdict
 
 GONOGO = f"{sys.executable} -m gonogo.cli"
 BUNDLE = Path(__file__).parent.parent / "bundles" / "only-rendezvous-port"  # a NO-GO
@@ -97,6 +102,24 @@ def test_a_plan_is_read_from_stdin_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize("columns", ["", "0", "20", "-3", "\u00b2", "\u0664\u0664", "9" * 5000, "1e3"])
 def test_any_columns_are_borne(columns: str) -> None:
     assert shell("gonogo verify --from $BUNDLE", COLUMNS=columns).returncode == 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_loss_makes_a_fault_of_a_bundle_in_which_all_was_well(seed: int, tmp_path: Path) -> None:
+    """Files that are gone, cut off, or without their head or some lines in the middle."""
+    chance = random.Random(seed)
+    bundle = shutil.copytree(GO, tmp_path / "b")
+    files = sorted(bundle.glob("agents/*.jsonl"))
+    for path in chance.sample(files, chance.randint(1, 3)):
+        lines = path.read_bytes().splitlines(keepends=True)
+        begin, end = sorted(chance.choices(range(len(lines) + 1), k=2))
+        path.write_bytes(b"".join(lines[:begin] + lines[end + 1 :])[: -chance.randint(1, 9)])
+    if seed % 3 == 0:
+        chance.choice(files).unlink()
+    report = again(bundle, None, [], [])
+    assert {f.check for f in report.findings if f.status is Status.FAIL} == set()
+    assert report.diagnoses == ()
+    assert report.verdict is Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize("command", ["verify --from $GO", "explain LNK001", "catalog", "cleanup", "demo"])

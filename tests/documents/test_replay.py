@@ -91,6 +91,17 @@ def test_who_is_only_spoken_of_was_expected_too() -> None:
     assert log.ended["node0"] == "its records end before the first"
 
 
+@pytest.mark.parametrize("lost", [0, 1])
+def test_what_follows_lost_records_is_not_read(lost: int) -> None:
+    """A step without its last measurements looks as if it had never made them."""
+    lines = [line("node0", "node", "info", seq=seq) for seq in range(4)]
+    notes: list[str] = []
+    files = {"agents/fabric.jsonl": BUILT, "agents/node0.jsonl": b"".join(lines[:lost] + lines[lost + 1 :])}
+    log = replay.logs(files, notes=notes)[NodeLog]
+    assert len(list(log.of("info"))) == lost if isinstance(log, StepLog) else not lost
+    assert notes == [f"agents/node0.jsonl lacks records before line {lost + 1}, so that what follows was not read."]
+
+
 def test_damaged_lines_are_counted_and_named() -> None:
     notes: list[str] = []
     data = line("node0", "node", "info") + b"garbage\n[1]\n{}\n" + b'{"v":1,"node":1,"step":"x","kind":"y"}\n'

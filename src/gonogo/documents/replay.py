@@ -164,8 +164,8 @@ def _run(files: Mapping[str, bytes], notes: list[str]) -> Mapping[str, Any]:
 
 
 def _records(name: str, data: bytes, notes: list[str]) -> Iterator[Record]:
-    """The records of one file; what is none is counted and noted."""
-    damaged, foreign, last = 0, set(), 0
+    """The records of one file, up to where some are lost: what they said is not known; what is none is counted."""
+    damaged, foreign, last, following = 0, set(), 0, 0
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -175,7 +175,11 @@ def _records(name: str, data: bytes, notes: list[str]) -> Iterator[Record]:
             damaged += 1
         elif value.get("v") != VERSION:
             foreign.add(str(value.get("v"))[:20])
+        elif value.get("seq", following) != following and value["node"] != "fabric":
+            notes.append(f"{name} lacks records before line {number}, so that what follows was not read.")
+            break
         else:
+            following += 1
             yield Record(value, name, number)
     if damaged == 1 and not data.endswith(b"\n"):
         notes.append(f"{name} is cut off in line {last}.")

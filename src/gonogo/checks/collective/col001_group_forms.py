@@ -40,7 +40,7 @@ def group_forms(ranks: CollectiveRanks, collectives: Collectives) -> Iterator[Fi
 def _judge(subject: Subject, rank: Rank, group: Group, late: OutOfTime | None) -> Finding:
     size = len(group.ranks)
     if rank.init and group.record is None:
-        message = f"{rank.name} joined as rank {rank.init.rank} of {rank.init.world_size}; how many should, is not told."
+        message = f"{rank.name} joined as rank {rank.init.rank} of {rank.init.world_size}; the group is not told."
         return Finding(Status.UNKNOWN, subject, message, rank.init.world_size, unit="ranks")
     if rank.init:
         each = group.ranks_per_node
