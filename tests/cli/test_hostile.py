@@ -128,6 +128,15 @@ def test_a_folder_that_is_gone_is_no_place_to_trip_over(command: str, tmp_path: 
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize(
+    "command", ["verify --from", "verify -f", "diagnose", "verify --bundle /proc/", "verify --like"]
+)
+def test_no_error_has_what_a_terminal_would_act_on(command: str) -> None:
+    done = shell(f"gonogo {command} $'a\\e[31m\\nb\\x07'")
+    assert done.returncode == 2
+    assert all(text.decode().isprintable() for text in done.stderr.splitlines()), done.stderr
+
+
 def test_collect_is_refused_at_once_where_it_could_not_write(tmp_path: Path) -> None:
     for place in ("/proc/x.tar.gz", f"{tmp_path}/none/x.tar.gz"):
         done = shell(f"gonogo collect {place}")

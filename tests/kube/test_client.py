@@ -102,6 +102,18 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
         cluster(answer, tries=1).raw("/version")
 
 
+def test_secrets_of_an_address_are_not_shown() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.url.password == "hunter2"
+        raise httpx.ConnectError("no way through http://me:hunter2@proxy:3128")
+
+    http = httpx.Client(base_url="https://me:hunter2@api/x?token=hunter2", transport=httpx.MockTransport(answer))
+    asked = Cluster(http, "c", "n", tries=1)
+    with pytest.raises(Unreachable) as caught:
+        asked.raw("/version")
+    assert "hunter2" not in f"{asked.server} {caught.value}"
+
+
 def test_answers_that_are_no_json_are_errors_of_one_line() -> None:
     with pytest.raises(KubeError, match="<html>proxy</html>"):
         cluster(lambda request: httpx.Response(502, text="<html>proxy</html>"), tries=1).get(PODS, "x")

@@ -107,6 +107,7 @@ def test_plugin_is_asked_once_until_its_token_expires_or_is_refused() -> None:
     ("auth", "words"),
     [
         (plugin("import sys; sys.exit('no session: run aws sso login')"), "no session: run aws sso login"),
+        (plugin("import sys; sys.exit('no use of token=hunter2')"), "no use of token=[redacted]"),
         (plugin("print('hello')"), "no token"),
         (plugin("", "v9"), "speaks client.authentication.k8s.io/v9"),
         (ExecAuth(UserExec(apiVersion=kubeconfig.EXEC_VERSIONS[0], command="/no/such")), "is not there"),

@@ -154,5 +154,5 @@ def _help(name: str, argv: Sequence[str]) -> str:
 
 def _usage(name: str, text: str) -> int:
     for line in text.splitlines():
-        note(f"{name}: {line}")
+        note(f"{name}: {escaped(line)}")
     return Exit.USAGE

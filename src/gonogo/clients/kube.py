@@ -19,6 +19,7 @@ from lightkube.config import client_adapter
 
 from gonogo.clients import kubeconfig
 from gonogo.clients.kubeconfig import CredentialsError
+from gonogo.documents.without_secrets import without_secrets
 
 FIELD_MANAGER = "gonogo"
 PAGE = 500
@@ -117,7 +118,7 @@ class Cluster:
         self.tries = tries
         self.context = context
         self.namespace = namespace
-        self.server = str(http.base_url).rstrip("/")
+        self.server = without_secrets(str(http.base_url).rstrip("/"))  # to be shown
         self.stopped = threading.Event()  # set: no retry waits any more
 
     @classmethod
@@ -359,7 +360,7 @@ def _unreachable(error: Exception, server: str) -> Unreachable:
         text = f"The API server {server} shows a certificate that this kubeconfig does not trust: {error}."
     else:
         text = f"The API server {server} cannot be reached: {str(error) or type(error).__name__}."
-    return Unreachable(text)
+    return Unreachable(without_secrets(text))
 
 
 def _error(status: Mapping[str, Any], code: int, verb: str, resource: Resource | None) -> KubeError:

@@ -19,6 +19,8 @@ from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.config.models import User, UserExec
 from lightkube.core.exceptions import ConfigError
 
+from gonogo.documents.without_secrets import without_secrets
+
 EXEC_SECONDS = 30.0
 EXEC_VERSIONS = tuple(f"client.authentication.k8s.io/{v}" for v in ("v1", "v1beta1", "v1alpha1"))
 PATH_KEYS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
@@ -213,9 +215,10 @@ class ExecAuth(httpx.Auth):
                 f"The kubeconfig needs the program {plugin.command}, which is not there.{hint}"
             ) from None
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise CredentialsError(f"{plugin.command}, which makes the credentials, failed: {error}.") from None
+            why = without_secrets(str(error))  # it quotes the arguments
+            raise CredentialsError(f"{plugin.command}, which makes the credentials, failed: {why}.") from None
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
+            said = without_secrets(done.stderr.decode(errors="replace")).strip().splitlines()
             raise CredentialsError(
                 f"{plugin.command} made no credentials (exit {done.returncode}): {''.join(said[-1:])}"
             )
