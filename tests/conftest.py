@@ -35,13 +35,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Scheduling(config, log)
 
 
-@pytest.hookimpl(trylast=True)
+PROCESSES = tuple(
+    f"tests/{name}" for name in ("agent", "cli", "collect", "faults", "kube", "launch", "test_", "testbed")
+)
+"""Where real processes talk to each other, on a machine full of others that may disturb them once."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Real processes on a machine full of others may be disturbed once; what fails twice is no chance, and `-r R` lists
-    what failed once. How often that is, the soak counts: there nothing is run again."""
+    """What fails twice is no chance, and what failed once is listed; how often that is, the soak counts by itself."""
     for item in items:
-        if any(item.iter_markers("fabric")) or any(item.iter_markers("testbed")):
-            item.add_marker(pytest.mark.flaky(reruns=0 if any(item.iter_markers("soak")) else 1))
+        if item.nodeid.startswith(PROCESSES) and not any(item.iter_markers("soak")):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def missing(reason: str) -> None:
