@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from gonogo.documents.foreign import json_value
@@ -157,12 +158,14 @@ def who(text: str, file: str) -> Who:
     )
 
 
+@lru_cache(maxsize=1024)
 def file_rank(file: str) -> int | None:
     """The rank that a file's name tells: `logs/rank3.log`."""
     found = _FILE_RANK.search(PurePosixPath(file).name)
     return int(found[1]) if found else None
 
 
+@lru_cache(maxsize=1024)
 def file_place(file: str) -> str:
     """The pod or node that a file's name tells: `logs/train-worker-1.log`, or its folder's `train-worker-1/0.log`."""
     path = PurePosixPath(file)
