@@ -10,7 +10,7 @@ from gonogo import registry
 from gonogo.diagnose import diagnose
 from gonogo.documents.notebook import outputs
 from gonogo.documents.speech import JUDGED_LINES, LARGEST_BYTES, kind, without_changes
-from gonogo.model import Report, Verdict
+from gonogo.model import Certainty, Report, Verdict
 
 OOM = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity)"
 FULL = "OSError: [Errno 28] No space left on device"
@@ -104,6 +104,65 @@ def test_diffs_and_commits_become_blank_lines(text: str, tmp_path: Path) -> None
     left = without_changes(f"{text}$ python a.py\n{OOM}\n".encode()).decode().split("\n")
     assert [s for s in left if s] == ["$ python a.py", OOM]
     assert left.index(OOM) == text.count("\n") + 1
+
+
+MANIFEST = f"""# what train.py may say: {OOM}
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: train, creationTimestamp: null}}
+spec:
+  template:
+    spec:
+      containers:
+      - name: t
+        command: [sh, -c, 'python train.py || echo "{OOM}"']
+        env: [{{name: TORCH_NCCL_ASYNC_ERROR_HANDLING, value: "1"}}]
+---
+{{{{- if .Values.more }}}}
+apiVersion: v1
+kind: ConfigMap
+data:
+  a: |
+    {FULL}
+{{{{- end }}}}
+"""
+OF_A_CLUSTER = {
+    "status": f"{MANIFEST}status:\n  message: '{OOM}'\n",
+    "live": f"apiVersion: v1\nkind: Pod\nmetadata:\n  uid: 1f0b\n  annotations: {{last: '{OOM}'}}\n",
+    "list": f"apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n  status:\n    message: '{OOM}'\n",
+    "transcript": f"$ cat job.yaml\n{MANIFEST}",
+    "log after it": f"{MANIFEST}{OOM}\n",
+}
+
+
+def test_a_manifest_says_what_should_be_and_not_what_was(tmp_path: Path) -> None:
+    assert kind(MANIFEST.encode()) == kind(MANIFEST.replace("\n", "\r\n").encode()) == "a manifest"
+    report = diagnosed(tmp_path, MANIFEST)
+    assert (report.verdict, report.findings, report.diagnoses) == (Verdict.DIAGNOSE_UNDECIDED, (), ())
+    (tmp_path / "log").write_text("step 9 loss 1.2\n")
+    both = diagnose(tmp_path, registry=registry.load_causes_of("gonogo.facts.events"))
+    assert (both.verdict, both.diagnoses) == (Verdict.NOTHING_FOUND, ())
+
+
+SCRIPT = "kind: Pod\nspec:\n  containers:\n  - args:\n    - |\n          until ping -c1 x; do sleep 1\n          done\n"
+
+
+def test_the_end_of_a_manifests_loop_is_not_the_end_of_a_job(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(SCRIPT)
+    (tmp_path / "log").write_text("ERROR: the reader of shard 7 gave up\n")
+    report = diagnose(tmp_path, registry=registry.load_causes_of("gonogo.facts.events"))
+    assert report.verdict is Verdict.DIAGNOSE_UNDECIDED
+
+
+def test_settings_in_a_manifest_count() -> None:
+    case = Path(__file__).parents[1] / "cases/c-bw-p4d-a"  # its MPIJob names the type of instance
+    report = diagnose(case, registry=registry.load_causes_of("gonogo.facts.events"))
+    assert [(d.cause, d.certainty) for d in report.diagnoses] == [("efa.gdr_not_used", Certainty.ESTABLISHED)]
+
+
+@pytest.mark.parametrize("text", OF_A_CLUSTER.values(), ids=OF_A_CLUSTER)
+def test_what_a_cluster_says_of_an_object_is_no_manifest(text: str) -> None:
+    assert kind(text.encode()) != "a manifest"
 
 
 def test_a_search_for_a_fault_is_none(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from gonogo.facts.events import Events, Scan
 from gonogo.facts.neighbours import neighbours, without_trouble_of_others
 from gonogo.facts.objects import Object, Objects, read_objects
 from gonogo.facts.places import placed
-from gonogo.facts.recovery import standing
+from gonogo.facts.recovery import SETTINGS, standing
 from gonogo.facts.signatures import catalogue
 from gonogo.facts.strangers import strangers
 from gonogo.facts.well import Progress
@@ -78,6 +78,9 @@ def diagnose(
     objects = Objects.made(found)
     progress = Progress(scan.progress, scan.moments, scan.finite)
     seen = scan.events()
+    seen = Events(
+        tuple(e for e in seen if e.file not in done.manifests or e.signature.startswith(SETTINGS)), seen.counts
+    )
     if agents:
         seen = Events(tuple(e for e in seen if not is_of_a_run(e.file, place)), seen.counts)
     elif kept:
@@ -124,6 +127,7 @@ def judge(
         verdict = Verdict.FAULT
     elif (
         ordered or left or crashes or done.interrupted or done.is_blank or not done.lines or unclear
+        or done.manifests.issuperset(done.names)
         or done.notes.missed or any(k.lost for k in of_jobs)
     ):  # fmt: skip
         verdict = Verdict.DIAGNOSE_UNDECIDED

@@ -12,7 +12,7 @@ from typing import IO
 from gonogo.documents.blocks import Block, blocks, is_binary
 from gonogo.documents.notebook import is_notebook, outputs
 from gonogo.documents.sources import Limits, Notes, sources
-from gonogo.documents.speech import SOURCE_CODE, kind, without_changes
+from gonogo.documents.speech import MANIFEST, SOURCE_CODE, kind, without_changes
 
 _STRUCTURED = re.compile(
     rb"(?m)^(?!\{\"(?:level|ts|stream)\":)[{\[](?=\s*[\"{\[}\]\n])|^(?:- )?(?:apiVersion|kind):"
@@ -45,6 +45,7 @@ class Read:
     lines: int = 0
     is_blank: bool = True  # the files hold nothing but white space
     names: list[str] = field(default_factory=list)
+    manifests: set[str] = field(default_factory=set)  # of them, those that say what should be and not what was
     notes: Notes = field(default_factory=Notes)
     interrupted: bool = False
 
@@ -91,7 +92,7 @@ def read(
                 done.take(shown, on_block)
                 continue
             about = kind(head)
-            if about and about != SOURCE_CODE:
+            if about not in ("", MANIFEST, SOURCE_CODE):
                 done.notes.add(source.name, f"is {about}: what it says of failures is not taken for one.")
                 continue
             if len(head) < limits.object_bytes and (kept := without_changes(head)) is not head:
@@ -116,7 +117,9 @@ def read(
                         done.notes.miss(source.name, f"could not be read as objects, only as lines: {damage}.")
                 else:
                     done.notes.add(source.name, "was read as lines only: the limit for objects was reached.")
-            if about or is_source(source.name, head):
+            if about == MANIFEST:
+                done.manifests.add(source.name)
+            elif about or is_source(source.name, head):
                 done.notes.add(source.name, f"is {SOURCE_CODE}: what it says of failures is not taken for one.")
                 continue
             done.take(blocks(stream), on_block)

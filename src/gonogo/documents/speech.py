@@ -1,4 +1,5 @@
-"""Texts that speak of faults and have none to tell: programs, diffs, commits, histories, documentation, change logs.
+"""Texts that speak of faults and have none to tell: programs, manifests, diffs, commits, histories, documentation,
+change logs.
 
 Judged once a file by what its first lines hold, never by its name; pasted logs in such texts still count where the
 text is about a job of its writer's.
@@ -14,6 +15,13 @@ LARGEST_BYTES = 1 << 20  # of what people write
 JUDGED_LINES = 200
 JUDGED_CHARACTERS = 400  # of a line
 SOURCE_CODE = "source code"
+MANIFEST = "a manifest"
+_NO_MANIFEST = re.compile(
+    rb"(?m)^(?!(?:apiVersion|kind|metadata|spec|data|type|immutable)[ \t]*:|[a-z]\w*:[ \t]*$|---|[-#]|\{[{%])\S"
+    rb"|^ {0,4}status:[ \t]*$|^[ -]*\{?kind:[ \t]*Event|^ {0,4}(?:- )?(?:reason|message|involvedObject|regarding):"
+    rb"|^ {0,4}(?:- )?(?:status|creationTimestamp|resourceVersion|uid|lastTimestamp|eventTime):[ \t]*(?!null|\{\})\S"
+)
+"""A line that is none of a manifest's, or that only an object has which was read from a cluster."""
 LOG = re.compile(
     r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d|(?:^|\s|\[)[IWEF]\d{3,4} \d\d:\d\d|^\[?\w{3} +\d{1,2} \d\d:\d\d:\d\d|\[rank ?\d+\]"
     r"|^\S+:\d+:\d+ \[\d+\] |^\s*File \"[^\"]+\", line \d+|^Traceback \(most|^\[\d+,\d+\]<|^\[pod/"
@@ -33,6 +41,8 @@ def kind(head: bytes) -> str:
     """What a text is that speaks of faults and has none of its own, as the end of a sentence; "" for any other."""
     if len(head) > LARGEST_BYTES:
         return ""
+    if re.search(rb"(?m)^kind:", head) and not _NO_MANIFEST.search(head.replace(b"\r\n", b"\n")):
+        return MANIFEST
     text = head[:JUDGED_BYTES].decode("utf-8", "replace")
     lines = [s for line in text.split("\n")[:JUDGED_LINES] if (s := line[:JUDGED_CHARACTERS].rstrip())]
     logs = sum(bool(LOG.search(line)) for line in lines)

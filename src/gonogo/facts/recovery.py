@@ -42,8 +42,11 @@ _SPEECH = re.compile(
 )
 """Texts that a model is asked or says, and settings: the words of faults in them are nobody's."""
 _SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
-_SETTINGS = ("env.", "job.nnodes", "job.processes", "train.loader", "nccl.socket_ifname", "nccl.environment", "host.")
-"""What a script says of the job; the rest of its lines are commands, and patterns to look for."""
+SETTINGS = (
+    "env.", "job.nnodes", "job.processes", "train.loader", "nccl.socket_ifname", "nccl.environment", "host.",
+    "iam.attached_policy", "cni.snat_setting",
+)  # fmt: skip
+"""What a script or a manifest says of the job; the rest of its lines are commands, and patterns to look for."""
 _PROSE = (".md", ".rst", ".markdown", ".adoc")
 
 
@@ -142,7 +145,7 @@ def _files_of_many(objects: Objects) -> set[str]:
 def _is_mention(event: Event) -> bool:
     """Whether a line only speaks of faults: a model's words, settings, searches, code or a quote of it."""
     if event.file.endswith(_SCRIPTS):
-        return not event.signature.startswith(_SETTINGS)
+        return not event.signature.startswith(SETTINGS)
     if is_fault(event) and SEARCH.search(event.text):
         return True
     return bool(_SPEECH.search(event.text)) or (event.file.endswith(_PROSE) and bool(QUOTED.search(event.text)))
