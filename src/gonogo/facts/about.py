@@ -23,8 +23,8 @@ def is_fault(event: Event) -> bool:
 
 
 def sticks(event: Event) -> bool:
-    """Whether it stays a fault, however well the job goes on: it damages hardware or results."""
-    return event.signature.startswith(STICKY)
+    """Whether it stays a fault, however well the job goes on: it damages hardware or results, or NCCL crashed."""
+    return event.signature.startswith(STICKY) or (event.signature == "nccl.test_failed" and "illegal" in event.text)
 
 
 def damages(event: Event) -> bool:

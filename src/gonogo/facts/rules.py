@@ -72,13 +72,17 @@ class Group:
         named = any(w in self.name.lower() for w in ("node", "worker", "train", "gpu", "efa"))
         return kubelet or named or any(r.group == self.id for r in self.rules)
 
-    def admits(self, port: int, groups: Sequence[str], addresses: Sequence[str]) -> bool:
-        """Whether TCP to a port comes in from a member of the groups, or from all of the addresses."""
-        return any(r.low <= port <= r.high and _is_tcp(r) and _covers(r, groups, addresses) for r in self.ingress)
+    def admits(self, port: int, groups: Sequence[str], addresses: Sequence[str], protocol: str = "tcp") -> bool:
+        """Whether TCP (or UDP) to a port comes in from a member of the groups, or all of the addresses, if known."""
+        return any(
+            r.low <= port <= r.high and _carries(r, protocol) and _covers(r, groups, addresses) for r in self.ingress
+        )
 
     def lets_out(self, port: int, groups: Sequence[str], addresses: Sequence[str]) -> bool:
         """Whether TCP to a port goes out to a member of the groups, or to all of the addresses."""
-        return any(r.low <= port <= r.high and _is_tcp(r) and _covers(r, groups, addresses) for r in self.egress)
+        return any(
+            r.low <= port <= r.high and _carries(r, "tcp") and _covers(r, groups, addresses) for r in self.egress
+        )
 
     @property
     def names_lists(self) -> bool:
@@ -91,16 +95,17 @@ class Group:
         return any(r.group == self.id and r.protocol == "-1" for r in (self.egress if egress else self.ingress))
 
 
-def _is_tcp(rule: Rule) -> bool:
-    return rule.protocol in ("-1", "tcp", "6")
+NUMBERS = {"tcp": "6", "udp": "17"}
+
+
+def _carries(rule: Rule, protocol: str) -> bool:
+    return rule.protocol in ("-1", protocol, NUMBERS[protocol])
 
 
 def _covers(rule: Rule, groups: Sequence[str], addresses: Sequence[str]) -> bool:
     if rule.group:
         return rule.group in groups
-    return bool(rule.cidr) and (
-        rule.cidr in EVERYWHERE or (bool(addresses) and all(within(a, rule.cidr) for a in addresses))
-    )
+    return bool(rule.cidr) and (rule.cidr in EVERYWHERE or all(within(a, rule.cidr) for a in addresses))
 
 
 def within(address: str, cidr: str) -> bool:

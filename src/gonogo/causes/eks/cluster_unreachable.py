@@ -59,5 +59,6 @@ def cluster_unreachable(events: Events, objects: Objects) -> Iterator[Diagnosis]
             [c.cite("resourcesVpcConfig.endpointPublicAccess") for c in private],
             [c.cite("resourcesVpcConfig.publicAccessCidrs") for c in limited],
             repair=Repair.CHANGE_NETWORK_CONFIG,
+            explains=Events(tuple(e for e in events.of("aws.api_unreachable") if ".eks.amazonaws.com" in e.text)),
             commands=("aws eks describe-cluster --name <cluster> --query cluster.resourcesVpcConfig",),
         )

@@ -25,9 +25,11 @@ NEAR_SECONDS = 3600.0  # of an Xid and what follows of it: the others' timeout l
 
 @cause("gpu.application_fault", refines=("pod.user_code_error",), also=True)
 def application_fault(events: Events, objects: Objects) -> Iterator[Diagnosis]:
-    """Fires on CUDA's word, alone or beside such an Xid."""
+    """Fires on CUDA's word, alone or beside such an Xid; not where NCCL's own tests meet the same."""
     told = Events(tuple(e for e in events.of("cuda.application_fault") if "unspecified launch" not in e.text))
     xids = Events(tuple(e for e in events.of("gpu.xid") if e["xid"] in (13, 31, 43)))
+    if told.outside(events.of("nccl.test_failed")).all != told.all:
+        return
     if told or (
         xids and events.of("torch.nccl_error", "c10d.watchdog_timeout", "nccl.cuda_failure", "python.exception")
     ):

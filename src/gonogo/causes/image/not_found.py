@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterator
 
 from gonogo.causes.proof import diagnosis
-from gonogo.facts.events import Events
-from gonogo.facts.objects import Objects
+from gonogo.facts.events import Event, Events
+from gonogo.facts.objects import Objects, pod_specs
 from gonogo.kernel import cause
-from gonogo.model import Diagnosis, Repair
+from gonogo.model import Certainty, Diagnosis, Repair
 
 _REFERENCE = re.compile(r"[\w.][\w./:@-]*")
 """A name that a shell takes as one word."""
@@ -44,8 +44,20 @@ def not_found(events: Events, objects: Objects) -> Iterator[Diagnosis]:
             repair=Repair.CHANGE_IMAGE,
             commands=("kubectl get pod <pod> -o jsonpath='{.spec.containers[*].imagePullPolicy}'",),
         )
+    hidden = not_on_hub(events, objects)
+    if hidden and not seen:
+        yield diagnosis(
+            "image.not_found",
+            f"Docker Hub has no {_image(hidden) or 'such image'}; it refuses it as it would a private one.",
+            hidden,
+            events.of("image.hub_has_none"),
+            repair=Repair.CHANGE_IMAGE,
+            certainty=Certainty.SUPPORTED,
+            next_observation="How its owner spells it; a private repository would need a login, and the pod has none.",
+            commands=("kubectl get pod <pod> -o jsonpath='{.spec.containers[*].image}'",),
+        )
     if seen:
-        image = next(iter(seen.values("image")), "") or _image(seen.first.text)
+        image = _image(seen)
         yield diagnosis(
             "image.not_found",
             f"The registry has no {image or 'such image'}.",
@@ -60,6 +72,20 @@ def not_found(events: Events, objects: Objects) -> Iterator[Diagnosis]:
         )
 
 
-def _image(text: str) -> str:
-    found = re.search(r'image \\?"([^"\\]+)', text)
-    return found[1] if found else ""
+def not_on_hub(events: Events, objects: Objects) -> Events:
+    """Refusals by Docker Hub of what it shows to nobody without a login, to pods that have none."""
+    if not events.of("image.hub_has_none") or any(o.get((*s, "imagePullSecrets")) for o, s in pod_specs(objects)):
+        return Events()
+    return Events(
+        tuple(e for e in events.of("image.denied") if "does not exist or may require" in e.text and _is_of_hub(e))
+    )
+
+
+def _is_of_hub(event: Event) -> bool:
+    host = event.get("image").partition("/")[0]
+    return host.endswith("docker.io") or "." not in host
+
+
+def _image(seen: Events) -> str:
+    found = re.search(r'image \\?"([^"\\]+)', seen.first.text)
+    return next(iter(seen.values("image")), "") or (found[1] if found else "")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gonogo.causes.image.not_found import not_on_hub
 from gonogo.causes.proof import diagnosis
 from gonogo.facts.events import Events
 from gonogo.facts.objects import Objects
@@ -24,8 +25,8 @@ from gonogo.model import Diagnosis, Repair
 
 @cause("image.pull_denied", also=True)
 def pull_denied(events: Events, objects: Objects) -> Iterator[Diagnosis]:
-    """Fires on the registry's refusal."""
-    seen = events.of("image.denied")
+    """Fires on the registry's refusal, unless it has no such repository."""
+    seen = events.of("image.denied").outside(not_on_hub(events, objects))
     if seen:
         image = next(iter(seen.values("image")), "the image")
         yield diagnosis(

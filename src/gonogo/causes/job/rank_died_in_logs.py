@@ -36,6 +36,7 @@ def rank_died_in_logs(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     )
     killed = events.of("job.process_killed")
     containers = Events(tuple(e for e in events.of("k8s.container_exit") if int(e["code"]) in (134, 135, 137, 139)))
+    uncaught = events.of("cpp.uncaught").files
     gave_up = set(events.of("c10d.watchdog_timeout", "c10d.watchdog_stuck", "torch.watchdog_terminated").files)
     signals, exits, containers = (
         Events(tuple(e for e in some if not (e.file in gave_up and _aborted(e))))
@@ -46,6 +47,7 @@ def rank_died_in_logs(events: Events, objects: Objects) -> Iterator[Diagnosis]:
         first = seen.first
         alone = not (signals or exits or killed) and all(int(e["code"]) == 137 for e in containers)
         alone = alone or ((not killed or len(seen.writers) > 1) and all(_may_follow(e) for e in seen))
+        alone = alone or all(_aborted(e) and e.file in uncaught for e in seen)
         how = first.get("name") or first.get("how") or (f"exit code {first.get('exitcode') or first.get('code')}")
         yield diagnosis(
             "job.rank_died",
@@ -75,17 +77,12 @@ def rank_died_in_logs(events: Events, objects: Objects) -> Iterator[Diagnosis]:
 
 
 def _aborted(event: Event) -> bool:
-    """Whether a process ended by SIGABRT, as NCCL's watchdog ends its own after a timeout."""
+    """Whether a process ended itself by SIGABRT, as NCCL's watchdog does after a timeout: for a reason of its own."""
     code = int(event.captures.get("exitcode", event.captures.get("code", 0)))
-    return event.get("name") == "SIGABRT" or code in (-6, 134)
+    return event.get("name") == "SIGABRT" or code in (-6, 134) or "Aborted" in event.text
 
 
 def _may_follow(event: Event) -> bool:
     """Whether a process ended itself, was killed, or met memory that could not be had: each has a reason elsewhere."""
     code = int(event.captures.get("exitcode", event.captures.get("code", 0)))
-    return (
-        _aborted(event)
-        or event.get("name") in ("SIGBUS", "SIGKILL")
-        or code in (-7, -9, 135, 137)
-        or "Aborted" in event.text
-    )
+    return _aborted(event) or event.get("name") in ("SIGBUS", "SIGKILL") or code in (-7, -9, 135, 137)

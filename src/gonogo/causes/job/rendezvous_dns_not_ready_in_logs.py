@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gonogo.causes.network.symptoms import resolver_fails
 from gonogo.causes.proof import diagnosis
 from gonogo.facts.events import Events
 from gonogo.facts.objects import Object, Objects, Path, pod_specs
@@ -23,9 +24,9 @@ from gonogo.model import Diagnosis, Repair
 
 @cause("job.rendezvous_dns_not_ready", also=True)
 def rendezvous_dns_not_ready_in_logs(events: Events, objects: Objects) -> Iterator[Diagnosis]:
-    """Fires where a name does not resolve and its Service exists without addresses, or its pod isn't Ready."""
+    """Fires where a name does not resolve and its Service has no addresses, or its pod isn't Ready; DNS must answer."""
     unknown = events.of("dns.name_unknown").outside(events.of("ssh.unreachable"))
-    if not unknown:
+    if not unknown or events.of("dns.server_silent") or resolver_fails(events):
         return
     names = _names(events)
     parts = {part for n in names for part in n.split(".")[:2]}

@@ -18,17 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gonogo.causes.network.symptoms import asked_port, dropped, refused
+from gonogo.causes.network.symptoms import DNS_PORT, asked_port, dropped, may_answer, refused, unanswered
 from gonogo.causes.proof import diagnosis
 from gonogo.facts.events import Events
 from gonogo.facts.objects import Object, Objects
 from gonogo.kernel import cause
 from gonogo.model import Diagnosis, Repair
 
-DNS_PORT = 53
 
-
-@cause("network.network_policy_blocks_ranks", refines=("network.port_blocked",), also=True)
+@cause("network.network_policy_blocks_ranks", refines=("network.port_blocked", "kubernetes.dns_down"), also=True)
 def network_policy_blocks_ranks(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     """Fires where policies select the pods and none of them lets the asked port in (or out)."""
     silent = Events((*dropped(events), *refused(events)))
@@ -57,8 +55,11 @@ def network_policy_blocks_ranks(events: Events, objects: Objects) -> Iterator[Di
             commands=("kubectl describe networkpolicy",),
             next_observation="The same connection from a pod of another namespace without policies.",
         )
-    nameless = not silent and Events(
-        tuple(e for e in events.of("dns.name_unknown", "c10d.address_lookup_failed") if "Temporary failure" in e.text)
+    lookups = events.of("dns.name_unknown", "c10d.address_lookup_failed")
+    nameless = (
+        not silent
+        and may_answer(objects)
+        and (Events(tuple(e for e in lookups if "Temporary failure" in e.text)) or unanswered(events, objects))
     )
     silent = silent or nameless or Events()
     if not silent or not policies:

@@ -18,9 +18,10 @@ https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
-from gonogo.causes.network.symptoms import asked_addresses, asked_port, dropped, waiting
+from gonogo.causes.network.symptoms import DNS_PORT, asked_addresses, asked_port, dropped, unanswered, waiting
 from gonogo.causes.proof import diagnosis
 from gonogo.facts.events import Events
 from gonogo.facts.objects import Objects
@@ -35,7 +36,7 @@ _OBSERVE = (
 )
 
 
-@cause("network.sg_node_to_node_blocked", refines=("network.port_blocked",), also=True)
+@cause("network.sg_node_to_node_blocked", refines=("network.port_blocked", "kubernetes.dns_down"), also=True)
 def sg_node_to_node_blocked(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     """One diagnosis for each group of nodes that does not admit its own members."""
     silent = dropped(events)
@@ -50,6 +51,7 @@ def sg_node_to_node_blocked(events: Events, objects: Objects) -> Iterator[Diagno
         )
         return
     if not silent:
+        yield from _without_dns(events, objects)
         return
     port, addresses = asked_port(silent), asked_addresses(silent)
     if shown := _in_rows(events, silent, port):
@@ -70,7 +72,28 @@ def sg_node_to_node_blocked(events: Events, objects: Objects) -> Iterator[Diagno
             yield _kept_in(group, silent, port, ids, _sure(group, objects))
         elif others and not closed and frozenset((group.id, others[0].id)) not in pairs:
             pairs.add(frozenset((group.id, others[0].id)))
-            yield _apart(group, others[0], events, port, _sure(group, objects))
+            yield _apart(group, others[0], silent, port, _sure(group, objects), waiting(events))
+
+
+def _without_dns(events: Events, objects: Objects) -> Iterator[Diagnosis]:
+    """Lookups are lost where DNS runs: its pods are on nodes of the one group, or of the other."""
+    lookups = unanswered(events, objects)
+    groups = [g for g in security_groups(objects) if g.is_of_nodes]
+    addresses = tuple(str(p.get("status.podIP")) for p in objects.of("Pod") if p.get("status.podIP"))
+    if not lookups or not groups:
+        return
+    pairs = combinations(groups, 2) if len(groups) > 1 else ((groups[0], groups[0]),)
+    closed = [(a, b) for a, b in pairs if not _may_ask(a, b, addresses) and not _may_ask(b, a, addresses)]
+    for a, b in closed[:1]:
+        if a is b:
+            yield _diagnosis(a, lookups, DNS_PORT, a.id, _sure(a, objects))
+        else:
+            yield _apart(a, b, lookups, DNS_PORT, _sure(a, objects), waiting(events))
+
+
+def _may_ask(asked: Group, asking: Group, addresses: tuple[str, ...]) -> bool:
+    each: list[tuple[str, ...]] = [(a,) for a in addresses] or [()]
+    return any(asked.admits(DNS_PORT, [asking.id], own, "udp") for own in each)
 
 
 def _keeps_in(group: Group, ids: list[str], port: int, addresses: tuple[str, ...]) -> bool:
@@ -102,8 +125,8 @@ def _diagnosis(group: Group, silent: Events, port: int, source: str, sure: Certa
     told = ", ".join(opened[:6]) if rules and rules[0].group == source else "nothing"
     return diagnosis(
         "network.sg_node_to_node_blocked",
-        f"Security group {group.id} lets in {told} from {'itself' if source == group.id else source}: port {port} "
-        f"between nodes is dropped.",
+        f"Security group {group.id} lets in {told} from {'itself' if source == group.id else source}: "
+        f"{_spelled(port)} between nodes is dropped.",
         silent,
         [r.evidence for r in reversed(rules)] or [group.told.cite("IpPermissions", "no inbound rule")],
         repair=Repair.CHANGE_NETWORK_RULE,
@@ -120,8 +143,14 @@ def _diagnosis(group: Group, silent: Events, port: int, source: str, sure: Certa
     )
 
 
+def _spelled(port: int) -> str:
+    return f"{'UDP ' if port == DNS_PORT else ''}port {port}"
+
+
 def _try_again(silent: Events, port: int) -> str:
     """What shows that the rule is right; a port that ended with its process answers nobody, whatever the rules say."""
+    if port == DNS_PORT:
+        return "Whether a pod on each group's nodes finds a name then: nslookup kubernetes.default."
     if port >= _OF_PROCESSES:
         return f"Whether the ranks connect in a new run: port {port} was of a process of this one."
     return f"From a pod on another node: nc -vz {(asked_addresses(silent) or ('<address>',))[0]} {port}."
@@ -157,16 +186,15 @@ def _groups_at(objects: Objects, addresses: tuple[str, ...]) -> set[str]:
     return {str(g.get("GroupId")) for told in lists for g in told if isinstance(g, dict)}
 
 
-def _apart(group: Group, other: Group, events: Events, port: int, sure: Certainty) -> Diagnosis:
+def _apart(group: Group, other: Group, silent: Events, port: int, sure: Certainty, late: Events) -> Diagnosis:
     """Two groups of nodes of which neither lets the other in: one fault, and a rule is missing in both."""
-    silent = dropped(events)
     opened = sorted({r.opened for g in (group, other) for r in g.ingress if r.cidr and r.protocol != "-1"})
     but = f", by addresses only {', '.join(opened[:6])}" if opened else ""
     allow = "aws ec2 authorize-security-group-ingress --group-id {} --protocol -1 --source-group {}"
     return diagnosis(
         "network.sg_node_to_node_blocked",
-        f"Security groups {group.id} and {other.id} do not let each other in{but}: port {port} between their nodes "
-        "is dropped.",
+        f"Security groups {group.id} and {other.id} do not let each other in{but}: {_spelled(port)} between their "
+        "nodes is dropped.",
         silent,
         [r.evidence for g in (group, other) for r in reversed(g.ingress)]
         or [g.told.cite("IpPermissions", "no inbound rule") for g in (group, other)],
@@ -175,7 +203,7 @@ def _apart(group: Group, other: Group, events: Events, port: int, sure: Certaint
         commands=[allow.format(a, b) for a, b in ((group.id, other.id), (other.id, group.id))]
         if sure is not Certainty.HYPOTHESIS
         else (),
-        explains=waiting(events),
+        explains=late,
         certainty=sure,
         next_observation="" if sure is Certainty.ESTABLISHED else _OBSERVE,
     )

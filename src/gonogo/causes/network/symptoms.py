@@ -6,11 +6,16 @@ import ipaddress
 import re
 
 from gonogo.facts.events import Events
+from gonogo.facts.objects import Object, Objects
 
 RENDEZVOUS_PORT = 29500
+DNS_PORT = 53
 MANY_COLLECTIVES = 50
 _DROPPED_WORDS = re.compile(r"(?i)timed? ?out|No route to host|unreachable")
 _REFUSED_WORDS = re.compile(r"(?i)refused")
+_OUTSIDE = re.compile(r"\b[\w-]+\.(?:com|org|net|io|co|ai|dev|cn)\b")
+"""A name that no cluster's own records hold."""
+_INSIDE = re.compile(r"\.svc\b")
 WAITING = (
     "c10d.watchdog_timeout", "c10d.clients_missing", "c10d.store_barrier_timeout", "c10d.store_wait_timeout",
     "c10d.rendezvous_failed", "c10d.monitored_barrier", "gloo.timeout", "horovod.stall",
@@ -28,6 +33,31 @@ def dropped(events: Events) -> Events:
 def refused(events: Events) -> Events:
     """Connections that were refused: something answered, and it was no listener."""
     return events.of("c10d.connect_errno", "nccl.connect_failed", "gloo.connect_failed").where(error=_REFUSED_WORDS)
+
+
+def unanswered(events: Events, objects: Objects) -> Events:
+    """Lookups that got no answer from a DNS server that runs: a client says so, or names of every kind fail at once."""
+    if not may_answer(objects):
+        return Events()
+    silent = Events(tuple(e for e in events.of("dns.server_silent") if _DROPPED_WORDS.search(e.text)))
+    failed = resolver_fails(events)
+    return silent or (failed if any(_INSIDE.search(e.text) for e in failed) else Events())
+
+
+def resolver_fails(events: Events) -> Events:
+    """Failures of the resolver itself, where they are of a name outside of the cluster, too."""
+    failed = Events(tuple(e for e in events.of("dns.name_unknown") if "Temporary failure" in e.text))
+    return failed if any(_OUTSIDE.search(e.text) for e in failed) else Events()
+
+
+def may_answer(objects: Objects) -> bool:
+    """Whether a pod of the cluster's DNS runs, or none is shown."""
+    servers = [p for p in objects.of("Pod") if "coredns" in p.name or "kube-dns" in p.name]
+    return not servers or any(_runs(p) for p in servers)
+
+
+def _runs(pod: Object) -> bool:
+    return str(pod.get("status.phase")) == "Running" and not str(pod.get("status.ready", "")).startswith("0/")
 
 
 def waiting(events: Events) -> Events:

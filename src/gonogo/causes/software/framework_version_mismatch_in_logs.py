@@ -12,6 +12,7 @@ https://kubernetes.io/docs/concepts/containers/images/#image-names
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gonogo.causes.network.symptoms import waiting
@@ -22,6 +23,9 @@ from gonogo.facts.objects import Objects, pod_specs
 from gonogo.kernel import cause
 from gonogo.model import Diagnosis, Evidence, Repair
 
+_OTHER_API = re.compile(
+    r"unexpected keyword argument|cannot import name|has no attribute|No module named|positional arguments? but"
+)
 _IMAGES = "kubectl get pods -o custom-columns=NAME:.metadata.name,IMAGE:.status.containerStatuses[*].imageID"
 
 
@@ -39,7 +43,7 @@ def framework_version_mismatch_in_logs(events: Events, objects: Objects) -> Iter
             commands=(_IMAGES,),
         )
         return
-    told = events.of("software.framework_version")
+    told = Events(tuple(e for e in events.of("software.framework_version") if "requirements" not in e.file))
     failed = Events(
         (
             *waiting(events),
@@ -67,9 +71,12 @@ def framework_version_mismatch_in_logs(events: Events, objects: Objects) -> Iter
             commands=(_IMAGES,),
         )
         return
-    apart = len(told.values("version")) > 1 and len(told.writers) > 1
-    if apart and failed:
-        one_each = {e.get("version"): e for e in told}
+    if mixed := _packages_apart(events):
+        yield mixed
+        return
+    versions = {e.get("version"): e for e in told}
+    one_each = {v: e for v, e in versions.items() if not any(w.startswith(f"{v}+") for w in versions)}
+    if len(one_each) > 1 and len(told.writers) > 1 and failed:
         yield diagnosis(
             "software.framework_version_mismatch",
             f"Ranks run versions {' and '.join(one_each)} of the framework.",
@@ -83,6 +90,27 @@ def framework_version_mismatch_in_logs(events: Events, objects: Objects) -> Iter
             repair=Repair.CHANGE_IMAGE,
             commands=(_IMAGES,),
         )
+
+
+def _packages_apart(events: Events) -> Diagnosis | None:
+    """A call that a library does not know, raised on some nodes while others wait, where pip lists two versions."""
+    raised = events.of("python.exception").where(message=_OTHER_API)
+    others = Events(tuple(e for e in waiting(events) if e.writer not in raised.writers))
+    packages = events.of("software.package")
+    for name in packages.values("package") if others else ():
+        versions = {e.get("version").partition("+")[0]: e for e in packages.where(package=name)}
+        calls = Events(tuple(e for e in raised if name in e.get("message") or e.get("frame") != e.get("user")))
+        if len(versions) > 1 and calls:
+            return diagnosis(
+                "software.framework_version_mismatch",
+                f"Nodes have different versions of {name}: {' and '.join(versions)}.",
+                calls,
+                Events(tuple(versions.values())),
+                others,
+                repair=Repair.CHANGE_IMAGE,
+                commands=(f"pip show {name}  # on each node",),
+            )
+    return None
 
 
 def _digests(objects: Objects) -> list[tuple[str, Evidence]]:

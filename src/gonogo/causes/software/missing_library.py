@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from gonogo.causes.proof import diagnosis
 from gonogo.facts.events import Events
-from gonogo.facts.objects import Objects
+from gonogo.facts.objects import Objects, asked, pod_specs
 from gonogo.kernel import cause
 from gonogo.model import Diagnosis, Repair
 
@@ -34,6 +34,9 @@ def missing_library(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     # transformers writes its own line and, under it, that of the import which failed
     raised |= {(e.file, e.line + 1) for e in events.of("python.error_line") if "following error" in e.get("message")}
     fatal = [e for e in events.of("library.missing") if (e.file, e.line) in raised or _FATAL.search(e.text)]
+    if without := _without_gpu(events, objects):
+        yield without
+        return
     apart = events.of("library.mismatched")
     if apart and not fatal:
         yield diagnosis(
@@ -54,3 +57,21 @@ def missing_library(events: Events, objects: Objects) -> Iterator[Diagnosis]:
             repair=Repair.CHANGE_IMAGE,
             commands=(f"ldconfig -p | grep {first.get('library').split('.so')[0]}  # in the image",),
         )
+
+
+def _without_gpu(events: Events, objects: Objects) -> Diagnosis | None:
+    """A framework leaves GPUs that it sees for want of a library; those of TensorRT it can do without."""
+    skipped = events.of("library.gpu_skipped")
+    shown = any(True for _ in pod_specs(objects))
+    if not skipped or (shown and not asked(objects, "nvidia.com/gpu")):
+        return None
+    lacks = Events(tuple(e for e in events.of("library.missing") if "libnvinfer" not in e.get("library")))
+    what = next(iter(lacks.values("library")), "What the framework needs for GPUs")
+    return diagnosis(
+        "software.missing_library",
+        f"{what} can't be loaded: it runs without the GPUs that it sees.",
+        lacks,
+        skipped,
+        repair=Repair.CHANGE_IMAGE,
+        commands=("ldconfig -p | grep -e libcudnn -e libcublas -e libcudart  # in the image",),
+    )

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from gonogo.causes.proof import diagnosis
 from gonogo.facts.events import Event, Events
-from gonogo.facts.objects import Objects
+from gonogo.facts.objects import Object, Objects
 from gonogo.kernel import cause
 from gonogo.model import Diagnosis, Repair
 
@@ -26,12 +26,13 @@ from gonogo.model import Diagnosis, Repair
 @cause("storage.slow", refines=("train.data_loading_bound",), also=True)
 def slow_in_logs(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     """Fires where a file system's burst credits are at zero and steps wait for data."""
-    empty = [
-        m
-        for m in objects.of("MetricDataResults")
-        if "BurstCredit" in str(m.get("Label")) and m.items("Values") and max(map(float, m.items("Values"))) <= 0
-    ]
-    waits = Events(tuple(e for e in events.of("train.step_times") if float(e["data"]) > 0.4 * float(e["step"])))
+    waits = Events(
+        tuple(
+            e
+            for e in events.of("train.step_times", "train.meter_times")
+            if 0.4 * float(e["step"]) < float(e["data"]) <= float(e["step"])
+        )
+    )
     crawls = Events(tuple(e for e in events.of("storage.measured") if _mb_per_second(e) < LEAST_MB_PER_SECOND))
     late = Events(
         tuple(
@@ -40,6 +41,8 @@ def slow_in_logs(events: Events, objects: Objects) -> Iterator[Diagnosis]:
             if re.search("(?i)checkpoint|sav", e.get("what")) and _seconds(e) >= 60
         )
     )
+    balances = [(m, values) for m in objects.of("MetricDataResults", "answer") if (values := _balance(m))]
+    empty = [m for m, values in balances if max(values) <= 0 or (values[-1] < 0.01 * max(values) and (waits or late))]
     if crawls and (waits or late) and not empty:
         yield diagnosis(
             "storage.slow",
@@ -71,6 +74,21 @@ def slow_in_logs(events: Events, objects: Objects) -> Iterator[Diagnosis]:
 LEAST_MB_PER_SECOND = 100.0
 """Below this a single stream can't feed one GPU or save one checkpoint in time."""
 _UNITS = {"K": 1e-3, "k": 1e-3, "M": 1.0, "G": 1e3}
+
+
+def _balance(metric: Object) -> list[float]:
+    """What was left of a file system's credits, from the earliest moment to the latest."""
+    if "BurstCredit" not in str(metric.get("Label")):
+        return []
+    points = [p for p in metric.items("Datapoints") if isinstance(p, dict)]
+    values = [next((p[k] for k in ("Average", "Minimum", "Maximum") if k in p), None) for p in points]
+    values = values or metric.items("Values")
+    times = [str(p.get("Timestamp")) for p in points] or [str(t) for t in metric.items("Timestamps")]
+    if not all(isinstance(v, int | float) for v in values):
+        return []
+    if len(times) != len(values):  # the latest comes first, unless asked otherwise
+        return [*reversed(values)]
+    return [value for _, value in sorted(zip(times, values, strict=True))]
 
 
 def _mb_per_second(event: Event) -> float:

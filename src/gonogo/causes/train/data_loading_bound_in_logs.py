@@ -53,8 +53,10 @@ def data_loading_bound_in_logs(events: Events, objects: Objects) -> Iterator[Dia
     meters = events.of("train.meter_times")
     waits = Events(tuple(e for e in meters if float(e["data"]) > 0.5 * float(e["step"])))
     told = Events((*told, *waits)) if 2 * len(waits) > len(meters) else told
+    if not told and len(waits) > 2:  # one wait in many steps is long: workers come round together
+        told = Events((*(last := [e for e in meters.all[-1:] if _mean(e) > 0.5]), *(waits if last else ())))
     if slow or told:
-        share = slow[0].data / slow[0].total if slow else float(told.first["data"]) / float(told.first["step"])
+        share = slow[0].data / slow[0].total if slow else _mean(told.first)
         yield diagnosis(
             "train.data_loading_bound",
             f"Waiting for data takes {share:.0%} of a step.",
@@ -66,6 +68,12 @@ def data_loading_bound_in_logs(events: Events, objects: Objects) -> Iterator[Dia
             next_observation="Whether steps are faster with more workers: DataLoader(num_workers=8, pin_memory=True, "
             "persistent_workers=True, prefetch_factor=4).",
         )
+
+
+def _mean(meter: Event) -> float:
+    """What share of a step is waiting: by the means of a meter, where it tells them."""
+    said = ("data_mean", "mean") if {"data_mean", "mean"} <= meter.captures.keys() else ("data", "step")
+    return float(meter[said[0]]) / float(meter[said[1]])
 
 
 def _percent(profile: Event) -> float:
