@@ -31,13 +31,14 @@ _OF_S3 = {
     "CompleteMultipartUpload": "PutObject", "DeleteObject": "DeleteObject", "DeleteObjects": "DeleteObject",
 }  # fmt: skip
 """Call of S3 -> the action that a policy allows it by."""
-_NAMED_BY = ("action", "operation", "call", "refused", "sdk", "initial", "wanted", "making")
+_NAMED_BY = ("action", "operation", "call", "refused", "sdk", "initial", "api", "wanted", "making")
 """Parts of a signature that may name the call, the surest first."""
 _S3 = re.compile(r"/(?:s3fs|boto3|botocore|s3transfer|s3torchconnector|fsspec|aiobotocore)/")
 
 
 _OF_EC2 = re.compile(r"You are not authorized to perform this operation|UnauthorizedOperation")
 """Only EC2 says so."""
+_ENCODED = "an action of EC2, which only the decoded message names"
 _DECODED = ("aws sts decode-authorization-message --encoded-message <message>",)
 
 
@@ -72,7 +73,7 @@ def missing_permission(events: Events, objects: Objects) -> Iterator[Diagnosis]:
     if not action and any(_S3.search(e.get("frame")) for e in events.of("python.exception")):
         action = "an action of S3, which the library does not name"
     if not action and _OF_EC2.search(first.text):
-        action = "an action of EC2, which only the decoded message names"
+        action = _ENCODED
     if not action:
         return
     policies = [
@@ -99,8 +100,10 @@ def missing_permission(events: Events, objects: Objects) -> Iterator[Diagnosis]:
             ),
             *(_DECODED if "Encoded authorization failure message" in first.text and not decoded else ()),
         ),
-        certainty=Certainty.HYPOTHESIS if unsaid else None,
-        next_observation="What the answer to a HEAD leaves out: the same with a GET (aws s3api list-objects-v2 or "
+        certainty=Certainty.HYPOTHESIS if unsaid or action == _ENCODED else None,
+        next_observation="Which action, and whether a policy denies it (explicitDeny): the decoded message."
+        if action == _ENCODED
+        else "What the answer to a HEAD leaves out: the same with a GET (aws s3api list-objects-v2 or "
         "get-object), aws sts get-caller-identity, and date -u beside the answer's Date."
         if unsaid
         else "",
