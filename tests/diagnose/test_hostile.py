@@ -251,7 +251,6 @@ def test_nothing_found_where_not_all_could_be_read_is_undecided(tmp_path: Path, 
         POD + "}",
         f"step 1\n{POD}\n",  # a transcript's head or tail
         f"$ kubectl get pod -o yaml\napiVersion: v1\nkind: Pod\n$ ls [\n{'step 1'}\n",
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Values.name }}}\n",  # a template
         "[2026-01-02 03:04:05] step 1\n[[1. 2.]\n [3. 4.]]\n",
         '{"level": "info", "msg": "step 1"}\n{"level": "in',
     ],
@@ -260,6 +259,13 @@ def test_what_never_was_an_object_is_not_missed(tmp_path: Path, text: str) -> No
     (tmp_path / "a.log").write_text(text)
     report = diagnose(tmp_path, registry=registry.load_causes_of("gonogo.facts.events"))
     assert report.verdict is Verdict.NOTHING_FOUND
+    assert "not read" not in [c.text for c in report.coverage.not_proven]
+
+
+def test_a_template_is_no_damaged_object_and_settles_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Values.name }}}\n")
+    report = diagnose(tmp_path, registry=registry.load_causes_of("gonogo.facts.events"))
+    assert report.verdict is Verdict.DIAGNOSE_UNDECIDED
     assert "not read" not in [c.text for c in report.coverage.not_proven]
 
 

@@ -15,12 +15,19 @@ from gonogo.model import Verdict
 
 CASES = Path(__file__).parents[1] / "cases"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-MOST_WRONG = 0.03
+MOST_WRONG = 0.02
 
 
 def faulty() -> list[dict[str, Any]]:
     told = json.loads((CASES / "answers.json").read_text("utf-8"))
     return [a for a in told if a["cause"] not in ("none", "undecided")]
+
+
+def right(answer: dict[str, Any]) -> set[str]:
+    """What is true of the case: its answers, and the more general causes that give way to them when there is proof."""
+    told = {answer["cause"], *answer.get("causes", []), *answer.get("also_right", [])}
+    known = registry.load_causes_of("gonogo.facts.events").every_cause
+    return told.union(*(cause.refines for cause in known if cause.id in told))
 
 
 def without(path: Path, part: str) -> None:
@@ -60,17 +67,17 @@ def named(folder: Path) -> str:
 def test_another_cause_is_hardly_ever_named(
     take: Callable[[Path, list[dict[str, str]]], bool], least_right: float, tmp_path: Path
 ) -> None:
-    right, wrong, count = 0, list[str](), 0
+    hits, wrong, count = 0, list[str](), 0
     for answer in faulty():
         folder = tmp_path / answer["folder"]
         shutil.copytree(CASES / answer["folder"], folder)
         if take(folder, answer["evidence"]):
             count += 1
             cause = named(folder)
-            right += cause in (answer["cause"], *answer.get("causes", []))
-            if cause not in ("", answer["cause"], *answer.get("causes", [])):
+            hits += cause in (answer["cause"], *answer.get("causes", []))
+            if cause and cause not in right(answer):
                 wrong.append(f"{answer['folder']}: {cause}")
         shutil.rmtree(folder)
     assert count >= 400
     assert len(wrong) <= MOST_WRONG * count, "\n".join(wrong)
-    assert right >= least_right * count, "to say nothing isn't to be precise"
+    assert hits >= least_right * count, "to say nothing isn't to be precise"

@@ -70,12 +70,17 @@ def insufficient_resources(events: Events, objects: Objects) -> Iterator[Diagnos
         )
     full = [u for u in without_scale_up(events) if u.count("max node group size") or u.count("max limit reached")]
     if full and not told:
+        apart = any(u.unmatched for u in unschedulable(events))  # nor do nodes of the full group match, if it has any
         yield diagnosis(
             "scheduling.insufficient_resources",
             "The node groups that could take the pod are as large as they may be.",
             Events(tuple(u.event for u in full)),
             repair=Repair.ADD_CAPACITY,
             commands=("aws eks describe-nodegroup --cluster-name <cluster> --nodegroup-name <node-group>",),
+            certainty=Certainty.HYPOTHESIS if apart else None,
+            next_observation="Whether the full node group is the one that the pod's selector means: its labels."
+            if apart
+            else "",
         )
     if told:
         last = told[-1]
